@@ -1,0 +1,50 @@
+# Each verb sets up what it needs: a virtual environment in .venv, made once and again when the pins change.
+
+PYTHON ?= python3
+WORKERS ?= 2
+DATA ?= $(MASKDIFF_DATA)
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test check bench clean
+.DELETE_ON_ERROR:
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+
+install: $(STAMP) ## create .venv and install maskdiff with its development tools
+
+demo: $(STAMP) ## generate claims, fit, and show the oddest ones with their reasons
+	$(BIN)/python -m maskdiff.demo $(ARGS)
+
+# One thread per worker: two workers with a torch pool each would fight over the same cores.
+test: $(STAMP) ## run the tests, doctests and the code in README and docs (ARGS="-k word")
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+check: $(STAMP) ## ruff, mypy, and who may import whom
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict src
+	$(BIN)/lint-imports
+
+bench: $(STAMP) ## measure the detectors on the data sets in DATA (make bench DATA=folder)
+	@test -n "$(DATA)" || { echo 'make bench needs the folder with the data sets: make bench DATA=path/to/folder' \
+		'(or set MASKDIFF_DATA)' >&2; exit 2; }
+	$(BIN)/python -m maskdiff.bench --data "$(DATA)" $(ARGS)
+
+clean: ## remove .venv, caches and build outputs
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf src/*.egg-info
+	find src tests examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo 'maskdiff needs Python 3.11 or newer; name one with: make PYTHON=python3.11 ...' >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch==2.13.0
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	@touch $@
