@@ -1,0 +1,143 @@
+"""Field, Schema, Codes: the alphabet all rooms speak.
+
+A row becomes one small integer per field. Field j has the codes 0 .. size-1, all of them seen in the normal rows;
+the code `size` means *unseen*. A missing value is an ordinary code where the normal rows had missing values, and
+unseen where they had none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.integer[Any]]
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One column or token position: what its codes stand for, and how often normal rows held them.
+
+    `singletons` counts the raw values seen exactly once, before rare values were folded together.
+    """
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    counts: tuple[int, ...]
+    singletons: int = 0
+
+    @property
+    def size(self) -> int:
+        return len(self.labels)
+
+    @property
+    def unseen_mass(self) -> float:
+        """Good-Turing: the probability that the next value is one never seen before.
+
+        >>> Field("colour", "category", ("red", "blue"), (3, 1), singletons=1).unseen_mass
+        0.25
+        """
+        total = sum(self.counts)
+        return max(self.singletons, total / (total + 1)) / total
+
+    @property
+    def unseen_charge(self) -> float:
+        """Least surprise of an unseen value, in nats: never below that of the rarest value seen."""
+        return -float(np.log(min(self.unseen_mass, min(self.counts) / sum(self.counts))))
+
+    def label(self, code: int) -> str:
+        return self.labels[code] if code < self.size else "unseen"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The fields of a row, in order."""
+
+    fields: tuple[Field, ...]
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def __iter__(self) -> Iterator[Field]:
+        return iter(self.fields)
+
+    @property
+    def names(self) -> list[str]:
+        return [f.name for f in self.fields]
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many codes each field has, shape (F,)."""
+        return np.array([f.size for f in self.fields], dtype=np.int64)
+
+    @cached_property
+    def unseen_charge(self) -> FloatArray:
+        """Least surprise of an unseen value of each field, shape (F,)."""
+        return np.array([f.unseen_charge for f in self.fields])
+
+    @cached_property
+    def _two_rarest(self) -> NDArray[np.int64]:
+        """The codes of each field with the fewest normal rows, shape (2, F); the same twice where there is but one."""
+        ranked = (np.argsort(f.counts, kind="stable") for f in self.fields)
+        return np.array([[codes[0], codes[min(1, len(codes) - 1)]] for codes in ranked], dtype=np.int64).T
+
+    def rarest(self, other_than: IntArray) -> NDArray[np.int64]:
+        """For each cell the code of its field with the fewest normal rows, other than the one it holds, (N, F)."""
+        first, second = self._two_rarest
+        rarest: NDArray[np.int64] = np.where(other_than == first, second, first)
+        return rarest
+
+    @property
+    def code_dtype(self) -> np.dtype[Any]:
+        """The smallest integers that hold every code, unseen included."""
+        return np.min_scalar_type(int(self.sizes.max(initial=0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """Encoded rows: `values` (N, F), and which cells are known to the schema.
+
+    `known` is False for unseen values; `real` is False for padding (None: every cell is real).
+    """
+
+    values: IntArray
+    schema: Schema
+    real: BoolArray | None = field(default=None)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def known(self) -> BoolArray:
+        return self.values < self.schema.sizes
+
+    def take(self, rows: IntArray | slice | Sequence[int] | BoolArray) -> Codes:
+        """These rows, in this order."""
+        return replace(self, values=self.values[rows], real=None if self.real is None else self.real[rows])
+
+    def distinct(self) -> tuple[Codes, NDArray[np.int64], NDArray[np.int64]]:
+        """The distinct rows, where each row is among them, and how often each occurs."""
+        told_apart = self.values if self.real is None else np.concatenate([self.values, self.real], axis=1)
+        first, inverse, counts = distinct_rows(told_apart)
+        return self.take(first), inverse, counts
+
+
+def distinct_rows(values: IntArray) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Index of the first of each set of equal rows, each row's set, and the sets' sizes.
+
+    Rows are compared as strings of bytes, which is exact and needs one sort whatever the number of columns.
+    """
+    rows = np.ascontiguousarray(values)
+    if rows.shape[1] == 0 or len(rows) == 0:
+        n = len(rows)
+        return np.zeros(min(n, 1), np.int64), np.zeros(n, np.int64), np.full(min(n, 1), n, np.int64)
+    as_bytes = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).reshape(-1)
+    _, first, inverse, counts = np.unique(as_bytes, return_index=True, return_inverse=True, return_counts=True)
+    return first, inverse.reshape(-1), counts

@@ -1,0 +1,83 @@
+"""Everything maskdiff raises or warns about on purpose.
+
+MaskdiffError
+├── InputError (ValueError)          the data handed in cannot be used as it is
+│   ├── EmptyTableError              no rows, or no columns
+│   ├── ColumnError                  one column, named, is the problem
+│   │   ├── UnknownColumnError       a column is missing, extra or named twice
+│   │   └── ColumnTypeError          its values are of a kind it cannot be read as
+│   └── BadLineError                 a line of a file cannot be read
+├── SettingError (ValueError)        a setting that makes no sense
+├── CalibrationError (ValueError)    a rate finer than the calibration rows allow
+├── DataNotFoundError (FileNotFoundError)  a data set's file is not in the folder named
+├── ModelFileError (ValueError)      not a model file, damaged, or from a newer version
+└── MissingExtraError (ImportError)  an optional dependency is not installed
+
+MaskdiffWarning (UserWarning)
+└── LeftOutWarning                   columns that were left out, and why
+"""
+
+
+class MaskdiffError(Exception):
+    """Base of every error maskdiff raises on purpose."""
+
+
+class InputError(MaskdiffError, ValueError):
+    """The data handed in cannot be used as it is."""
+
+
+class EmptyTableError(InputError):
+    """No rows, or no columns, to work with."""
+
+
+class ColumnError(InputError):
+    """One column, named in the message, is the problem."""
+
+
+class UnknownColumnError(ColumnError):
+    """A column is missing, not expected, or named twice."""
+
+
+class ColumnTypeError(ColumnError):
+    """A column's values are of a kind it cannot be read as."""
+
+
+class BadLineError(InputError):
+    """A line of a file cannot be read."""
+
+
+class SettingError(MaskdiffError, ValueError):
+    """A setting that makes no sense."""
+
+
+class CalibrationError(MaskdiffError, ValueError):
+    """A false-alarm rate finer than the calibration rows allow."""
+
+
+class DataNotFoundError(MaskdiffError, FileNotFoundError):
+    """A data set's file is not in the folder that was named."""
+
+
+class ModelFileError(MaskdiffError, ValueError):
+    """Not a model file, a damaged one, or one from a newer version."""
+
+
+class MissingExtraError(MaskdiffError, ImportError):
+    """An optional dependency is not installed.
+
+    >>> raise MissingExtraError("figures", needs="matplotlib")
+    Traceback (most recent call last):
+        ...
+    maskdiff.errors.MissingExtraError: this needs matplotlib: pip install "maskdiff[figures]"
+    """
+
+    def __init__(self, extra: str, *, needs: str) -> None:
+        super().__init__(f'this needs {needs}: pip install "maskdiff[{extra}]"')
+
+
+class MaskdiffWarning(UserWarning):
+    """Base of every warning maskdiff gives on purpose."""
+
+
+class LeftOutWarning(MaskdiffWarning):
+    """Columns that were left out of the model, and why."""
