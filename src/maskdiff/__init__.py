@@ -1,0 +1,76 @@
+"""maskdiff finds anomalies in categorical and mixed-type tables and says which cells are wrong.
+
+A masked diffusion model learns normal rows. A row is scored by hiding random cells at several levels and averaging how
+surprised the model is by the true values. Scores are in nats; **higher = more anomalous**.
+
+    detector = maskdiff.TableDetector().fit(normal)
+    detector.is_anomaly(new)      # alarms at a false-alarm rate of 1%
+    detector.explain(new)         # which cells, and what was expected there
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from maskdiff import datasets, errors
+    from maskdiff.calibration import Calibration
+    from maskdiff.detectors import TableDetector
+    from maskdiff.masking import MaskedViews, Schedule
+    from maskdiff.probes import ProbeGrid
+    from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor, Reconstructor
+    from maskdiff.storage import load, save
+    from maskdiff.training import Epochs, HeldOutLoss, Steps, Training
+
+__version__ = "0.1.0"
+
+# Imported where they are first used: torch and pandas take longer to import than `maskdiff --help` may.
+_HOMES = {
+    "Calibration": "calibration",
+    "Epochs": "training",
+    "HeldOutLoss": "training",
+    "KernelReconstructor": "reconstructors",
+    "MLPReconstructor": "reconstructors",
+    "MaskedViews": "masking",
+    "ProbeGrid": "probes",
+    "Reconstructor": "reconstructors",
+    "Schedule": "masking",
+    "Steps": "training",
+    "TableDetector": "detectors",
+    "Training": "training",
+    "load": "storage",
+    "save": "storage",
+}
+_ROOMS = ("datasets", "errors")
+
+__all__ = [
+    "Calibration",
+    "Epochs",
+    "HeldOutLoss",
+    "KernelReconstructor",
+    "MLPReconstructor",
+    "MaskedViews",
+    "ProbeGrid",
+    "Reconstructor",
+    "Schedule",
+    "Steps",
+    "TableDetector",
+    "Training",
+    "datasets",
+    "errors",
+    "load",
+    "save",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"maskdiff.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'maskdiff' has no attribute {name!r}")
+    return getattr(import_module(f"maskdiff.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,91 @@
+"""Contributions become ranked cells with the values that were expected there.
+
+What was expected in a cell is what the reconstructor says with that cell hidden and all others shown: "given the rest
+of this row, this is what stands there in normal rows". N rows, F fields, C cells to explain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from maskdiff.codes import Codes, FloatArray
+from maskdiff.masking import as_rows
+from maskdiff.reconstructors.base import Reconstructor
+
+_CELLS_AT_ONCE = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class OddCells:
+    """The cells that carry the scores, row by row, the strongest first; each array of shape (C,)."""
+
+    row: NDArray[np.int64]
+    field: NDArray[np.int64]
+    contribution: FloatArray
+    share: FloatArray
+
+
+def odd_cells(contributions: FloatArray, top: int) -> OddCells:
+    """The `top` cells of each row that add most to its score; cells that add nothing are not named."""
+    n, width = contributions.shape
+    top = min(top, width)
+    order = np.argsort(-contributions, axis=1, kind="stable")[:, :top]
+    carried = np.take_along_axis(contributions, order, axis=1)
+    row, rank = np.nonzero(carried > 0)
+    total = contributions.sum(axis=1)[row]
+    contribution = carried[row, rank]
+    return OddCells(row, order[row, rank], contribution, contribution / np.where(total > 0, total, 1.0))
+
+
+def expected_codes(
+    reconstructor: Reconstructor, codes: Codes, cells: OddCells, *, mask_rate: float, device: Any
+) -> tuple[NDArray[np.int64], FloatArray]:
+    """The code expected in each cell, given the rest of its row, and that code's probability, each (C,)."""
+    expected, probability = np.empty(len(cells.row), np.int64), np.empty(len(cells.row))
+    width = codes.values.shape[1]
+    step = max(1, _CELLS_AT_ONCE // max(width, 1))
+    for at in range(0, len(cells.row), step):
+        here = slice(at, at + step)
+        rows = as_rows(codes.take(cells.row[here]), device=device)
+        fields = torch.from_numpy(cells.field[here]).to(device)
+        hidden = torch.nn.functional.one_hot(fields, width).bool().unsqueeze(1)
+        views = rows.views(hidden, torch.full((1, 1), mask_rate, device=device))
+        guess, log_prob = reconstructor.most_likely(views)
+        pick = fields[:, None]
+        expected[here] = guess[:, 0].gather(1, pick)[:, 0].cpu().numpy()
+        probability[here] = log_prob[:, 0].gather(1, pick)[:, 0].exp().cpu().numpy()
+    return expected, probability
+
+
+def explanation_table(
+    cells: OddCells,
+    surprise: FloatArray,
+    expected: NDArray[np.int64],
+    probability: FloatArray,
+    codes: Codes,
+    display: Callable[[NDArray[np.int64], NDArray[np.int64]], list[str]],
+) -> Any:
+    """One record per cell as a pandas DataFrame; `display(rows, fields)` gives the cells' own values as text."""
+    import pandas as pd
+
+    fields = codes.schema.fields
+    shared = len(fields) == 1 < codes.values.shape[1]  # token positions share one alphabet
+    label = [fields[0 if shared else j].label(int(v)) for j, v in zip(cells.field, expected, strict=True)]
+    return pd.DataFrame(
+        {
+            "row": cells.row,
+            "column": [fields[0].name if shared else fields[j].name for j in cells.field],
+            "value": display(cells.row, cells.field),
+            "contribution": cells.contribution,
+            "share": cells.share,
+            "surprise": surprise[cells.row, cells.field],
+            "expected": label,
+            "expected_probability": probability,
+        }
+    )

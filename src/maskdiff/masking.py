@@ -1,0 +1,167 @@
+"""The forward process: how fast cells are hidden over time, and what a masked view of a row holds (Eq. 1, 3).
+
+Shapes: B rows, K views, F fields.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from maskdiff.codes import Codes
+from maskdiff.errors import SettingError
+
+
+class Schedule:
+    """alpha_t: the share of cells still visible at time t, falling from about 1 at t = 0 to 0 at t = 1.
+
+    Subclasses give `alpha`; the rest follows from it.
+
+    >>> Linear().mask_rate(torch.tensor([0.1, 0.9]))
+    tensor([0.1000, 0.9000])
+    """
+
+    def alpha(self, time: Tensor) -> Tensor:
+        """alpha_t, the probability that a cell is still visible at this time."""
+        raise SettingError(f"{type(self).__name__} gives no alpha: define alpha(time) -> Tensor.")
+
+    def mask_rate(self, time: Tensor) -> Tensor:
+        """1 - alpha_t, the probability that a cell is hidden at this time."""
+        return 1 - self.alpha(time)
+
+    def weight(self, time: Tensor) -> Tensor:
+        """-w(t) = -alpha'_t / (1 - alpha_t), the weight of Eq. 2, as a positive number."""
+        with torch.enable_grad():
+            at = time.detach().clone().requires_grad_(True)
+            alpha = self.alpha(at)
+            (slope,) = torch.autograd.grad(alpha.sum(), at)
+        return -slope / (1 - alpha.detach())
+
+
+@dataclass(frozen=True)
+class Linear(Schedule):
+    """alpha_t = 1 - t: the mask rate is the time itself. The paper's choice."""
+
+    def alpha(self, time: Tensor) -> Tensor:
+        return 1 - time
+
+
+@dataclass(frozen=True)
+class Cosine(Schedule):
+    """alpha_t = cos(pi t / 2): little is hidden early on."""
+
+    def alpha(self, time: Tensor) -> Tensor:
+        return torch.cos(time * (math.pi / 2))
+
+
+@dataclass(frozen=True)
+class Polynomial(Schedule):
+    """alpha_t = 1 - t^power."""
+
+    power: float = 2.0
+
+    def alpha(self, time: Tensor) -> Tensor:
+        return 1 - time**self.power
+
+
+SCHEDULES: dict[str, Callable[[], Schedule]] = {"linear": Linear, "cosine": Cosine, "polynomial": Polynomial}
+
+
+def as_schedule(schedule: str | Schedule) -> Schedule:
+    """The schedule of that name, or the one given, once it is seen to fall from about 1 to 0."""
+    if isinstance(schedule, str):
+        if schedule not in SCHEDULES:
+            raise SettingError(f"no schedule is called {schedule!r}; choose one of {', '.join(SCHEDULES)}.")
+        return SCHEDULES[schedule]()
+    alpha = schedule.alpha(torch.linspace(0, 1, 101, dtype=torch.float64))
+    falls = (alpha[0] - 1).abs() <= 0.01 and alpha[-1].abs() <= 1e-6 and (alpha.diff() <= 1e-12).all()
+    if not falls:
+        raise SettingError(f"{schedule!r} must fall from about 1 at time 0 to 0 at time 1, never rising in between.")
+    return schedule
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedViews:
+    """Rows seen through masks: which cells are asked for, and which may be looked at to answer.
+
+    `hidden` and `visible` have shape (B, K, F), or (1, K, F) where all rows share their masks. A cell can be neither:
+    an unseen value tells the reconstructor nothing, so it is not shown as context, and padding is never either.
+    `codes_BF` holds only codes the schema knows; `mask_rate` has shape (B, K) or (1, K). `own_BF` are the rows as they
+    stand among the normal rows, where they are to be left out of them.
+    """
+
+    codes_BF: Tensor
+    hidden: Tensor
+    visible: Tensor
+    mask_rate: Tensor
+    own_BF: Tensor | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.codes_BF)
+
+    @property
+    def n_views(self) -> int:
+        return self.hidden.shape[1]
+
+    def rows(self, start: int, stop: int) -> MaskedViews:
+        """The same views of a run of rows."""
+        masks = (self.hidden, self.visible, self.mask_rate)
+        hidden, visible, mask_rate = (t if t.shape[0] == 1 else t[start:stop] for t in masks)
+        own = None if self.own_BF is None else self.own_BF[start:stop]
+        return MaskedViews(self.codes_BF[start:stop], hidden, visible, mask_rate, own)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A batch of codes as tensors on a device, with what is known of each cell."""
+
+    codes_BF: Tensor
+    known_BF: Tensor | None
+    real_BF: Tensor | None
+    own_BF: Tensor | None = None
+
+    def views(self, hidden: Tensor, mask_rate: Tensor) -> MaskedViews:
+        """These rows through these masks; hidden (1 or B, K, F)."""
+        visible = ~hidden
+        if self.real_BF is not None:
+            hidden = hidden & self.real_BF.unsqueeze(1)
+            visible = visible & self.real_BF.unsqueeze(1)
+        if self.known_BF is not None:
+            visible = visible & self.known_BF.unsqueeze(1)
+        return MaskedViews(self.codes_BF, hidden, visible, mask_rate, self.own_BF)
+
+
+def as_rows(codes: Codes, *, device: Any = "cpu", own: int = 0) -> Rows:
+    """Codes as tensors; an unseen value stands there as its field's rarest code, marked as not known.
+
+    With `own` = 1 each row is treated as left out of the normal rows: a value only this row had is unseen too, and
+    another one stands in for it.
+    """
+    values = codes.values.astype(np.int64)
+    known = codes.known
+    if own:
+        known &= _count_of(codes) > own
+    if known.all():
+        return Rows(torch.from_numpy(values).to(device), None, _tensor(codes.real, device))
+    shown = np.where(known, values, codes.schema.rarest(other_than=values))
+    parts = (_tensor(part, device) for part in (known, codes.real, values if own else None))
+    return Rows(torch.from_numpy(shown).to(device), *parts)
+
+
+def _count_of(codes: Codes) -> np.ndarray[Any, Any]:
+    """How many normal rows held each cell's value, shape (N, F)."""
+    sizes = codes.schema.sizes
+    table = np.concatenate([np.array(f.counts) for f in codes.schema])
+    starts = np.concatenate([[0], sizes.cumsum()[:-1]])
+    return table[starts + np.minimum(codes.values, sizes - 1)]
+
+
+def _tensor(array: np.ndarray[Any, Any] | None, device: Any) -> Tensor | None:
+    return None if array is None else torch.from_numpy(array).to(device)

@@ -1,0 +1,70 @@
+"""The two training losses, as pure functions of log-probabilities and masks (Eq. 2, 8).
+
+Shapes: B rows, F fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Generator, Tensor
+
+from maskdiff.errors import SettingError
+from maskdiff.masking import Schedule
+
+
+class Objective(Protocol):
+    """At which times rows are masked for training, and what the network's answers cost."""
+
+    def draw_times(self, n: int, *, generator: Generator) -> Tensor:
+        """A time in (0, 1) for each of n rows."""
+
+    def loss(self, log_prob_BF: Tensor, hidden_BF: Tensor, time_B: Tensor, schedule: Schedule) -> Tensor:
+        """The cost of giving the hidden cells' true values these log-probabilities, a scalar."""
+
+
+@dataclass(frozen=True)
+class Reconstruction:
+    """Average surprise of the hidden cells, normalised per view, at the levels that are probed (Eq. 8)."""
+
+    levels: tuple[float, ...]
+
+    def draw_times(self, n: int, *, generator: Generator) -> Tensor:
+        chosen = torch.randint(len(self.levels), (n,), generator=generator)
+        return torch.tensor(self.levels)[chosen]
+
+    def loss(self, log_prob_BF: Tensor, hidden_BF: Tensor, time_B: Tensor, schedule: Schedule) -> Tensor:
+        surprise_B = -(log_prob_BF * hidden_BF).sum(dim=1)
+        return (surprise_B / hidden_BF.sum(dim=1).clamp_min(1)).mean()
+
+
+@dataclass(frozen=True)
+class Diffusion:
+    """The standard masked-diffusion loss: continuous time, summed surprise weighted by w(t) (Eq. 2).
+
+    Times are spread evenly over (0, 1) within a batch, which lowers the variance and changes no expectation;
+    none comes closer to 0 than `earliest`, where w(t) has no bound.
+    """
+
+    earliest: float = 1e-3
+
+    def draw_times(self, n: int, *, generator: Generator) -> Tensor:
+        even = (torch.randperm(n, generator=generator) + torch.rand(n, generator=generator)) / n
+        return self.earliest + (1 - self.earliest) * even
+
+    def loss(self, log_prob_BF: Tensor, hidden_BF: Tensor, time_B: Tensor, schedule: Schedule) -> Tensor:
+        surprise_B = -(log_prob_BF * hidden_BF).sum(dim=1)
+        return (schedule.weight(time_B) * surprise_B).mean()
+
+
+def as_objective(objective: str | Objective, levels: Sequence[float]) -> Objective:
+    """The objective of that name for these probe levels, or the one given."""
+    if not isinstance(objective, str):
+        return objective
+    named = {"reconstruction": Reconstruction(tuple(levels)), "diffusion": Diffusion()}
+    if objective not in named:
+        raise SettingError(f"no objective is called {objective!r}; choose one of {', '.join(named)}.")
+    return named[objective]

@@ -1,0 +1,168 @@
+"""Which levels are probed, with how many views, and which cells each view hides (Eq. 4).
+
+Masks come from a hash of (seed, level, view, field), and of the row itself where rows have masks of their own. So a
+row's masks depend on nothing but the row: not on its batch, its place or its neighbours, and equal rows get equal masks.
+
+Shapes: B rows, K views over all levels, F fields.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from maskdiff.errors import SettingError
+from maskdiff.masking import Rows, Schedule
+
+Design = Literal["independent", "balanced", "exact"]
+EmptyViews = Literal["skip", "zero"]
+
+PAPER_LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+PAPER_KERNEL_LEVELS = (0.15, 0.30, 0.45, 0.60)
+_EXACT_LIMIT = 20
+
+
+@dataclass(frozen=True)
+class ProbeGrid:
+    """The probe levels tau_1 .. tau_L, the K views at each, and the design that draws them.
+
+    design
+        "independent": every row draws its own masks, as in the paper.
+        "balanced": one set of masks for all rows. Over the views of a level each field's random numbers are
+        stratified (a Latin hypercube), so every field is hidden in about tau * K of them: less noise per view. Where
+        all masks are no more than the views of the grid, they are enumerated instead, as in "exact".
+        "exact": every mask with its probability; no noise at all, for narrow tables.
+    empty_views
+        What a view that hides nothing counts for. "skip": nothing, it is left out of the average. "zero": zero
+        surprise, as in the paper, so that a row which drew many such views looks calm by luck.
+    """
+
+    levels: tuple[float, ...] = PAPER_LEVELS
+    views_per_level: int = 16
+    design: Design = "balanced"
+    empty_views: EmptyViews = "skip"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        levels = tuple(self.levels)
+        object.__setattr__(self, "levels", levels)
+        if not levels or not all(0 < low < 1 for low in levels) or list(levels) != sorted(set(levels)):
+            raise SettingError(f"levels must rise strictly within (0, 1); got {levels}.")
+        if self.views_per_level < 1:
+            raise SettingError(f"views_per_level must be at least 1; got {self.views_per_level}.")
+        if self.design not in ("independent", "balanced", "exact"):
+            raise SettingError(f'design must be "independent", "balanced" or "exact"; got {self.design!r}.')
+        if self.empty_views not in ("skip", "zero"):
+            raise SettingError(f'empty_views must be "skip" or "zero"; got {self.empty_views!r}.')
+
+    @property
+    def n_views(self) -> int:
+        return len(self.levels) * self.views_per_level
+
+    def masks(self, n_fields: int, schedule: Schedule, *, per_level: bool, free_up_to: int = 0) -> Masks:
+        """The masks for rows of this many fields.
+
+        `per_level` keeps a mask apart for each level (a reconstructor that is told the level needs that);
+        `free_up_to` says up to how many fields a reconstructor answers all masks at no extra cost.
+        """
+        rate_L = schedule.mask_rate(torch.tensor(self.levels, dtype=torch.float64)).float()
+        n_exact = 2**n_fields * (len(self.levels) if per_level else 1) if n_fields <= _EXACT_LIMIT else None
+        cheap = n_exact is not None and (n_exact <= self.n_views or n_fields <= free_up_to)
+        if self.design == "exact" or (self.design == "balanced" and cheap):
+            if n_exact is None:
+                raise SettingError(
+                    f'design="exact" looks at all 2^{n_fields} masks of {n_fields} fields; the limit is '
+                    f'{_EXACT_LIMIT} fields. Use design="balanced".'
+                )
+            return _exact_masks(self, n_fields, rate_L, per_level)
+        rate_K = rate_L.repeat_interleave(self.views_per_level)
+        weight_K = torch.full_like(rate_K, 1 / len(rate_K))
+        shared = _balanced_masks(self, n_fields, rate_L) if self.design == "balanced" else None
+        return Masks(self, rate_K, weight_K, shared)
+
+
+@dataclass(frozen=True, eq=False)
+class Masks:
+    """Masks ready to be laid over rows: each view's mask rate and weight, and its hidden cells where rows share them."""
+
+    grid: ProbeGrid
+    rate_K: Tensor
+    weight_K: Tensor
+    shared_KF: Tensor | None
+
+    def __len__(self) -> int:
+        return len(self.rate_K)
+
+    def hidden(self, rows: Rows) -> Tensor:
+        """Which cells each view hides: (1, K, F) where shared, else (B, K, F)."""
+        device = rows.codes_BF.device
+        if self.shared_KF is not None:
+            return self.shared_KF[:, : rows.codes_BF.shape[1]].to(device).unsqueeze(0)
+        views = torch.arange(len(self), device=device)[:, None]
+        fields = torch.arange(rows.codes_BF.shape[1], device=device)
+        place_KF = _mix(_mix(views + _mix(_key(self.grid.seed, device))) + fields)
+        return _uniform(_row_key(rows)[:, None, None] ^ place_KF) < self.rate_K.to(device)[:, None]
+
+    def counting(self, hidden: Tensor) -> Tensor:
+        """How much each view counts, (1 or B, K), adding up to one per row unless empty views count as zero."""
+        weight = self.weight_K.to(hidden.device).expand(hidden.shape[:2])
+        if self.grid.empty_views == "zero":
+            return weight
+        weight = weight * hidden.any(dim=-1)
+        return weight / weight.sum(dim=1, keepdim=True).clamp_min(1e-30)
+
+
+def _exact_masks(grid: ProbeGrid, n_fields: int, rate_L: Tensor, per_level: bool) -> Masks:
+    """All 2^F masks, each weighted by how likely the levels are to draw it."""
+    bits = torch.arange(2**n_fields)[:, None] >> torch.arange(n_fields) & 1
+    n_hidden = bits.sum(dim=1, dtype=torch.float64)
+    rate = rate_L.double()[:, None]
+    weight_LM = rate**n_hidden * (1 - rate) ** (n_fields - n_hidden) / len(rate_L)
+    hidden_MF = bits.bool()
+    if per_level:
+        rate_K, weight_K = rate_L.repeat_interleave(len(hidden_MF)), weight_LM.flatten()
+        return Masks(grid, rate_K, weight_K.float(), hidden_MF.repeat(len(rate_L), 1))
+    return Masks(grid, (n_hidden / n_fields).float(), weight_LM.sum(dim=0).float(), hidden_MF)
+
+
+def _balanced_masks(grid: ProbeGrid, n_fields: int, rate_L: Tensor) -> Tensor:
+    """One Latin hypercube per level, (K, F): each field's numbers fall once into each of the level's K strata."""
+    levels = torch.arange(len(rate_L))[:, None, None]
+    views = torch.arange(grid.views_per_level)[:, None]
+    key_LKF = _mix(_mix(_mix(levels + _mix(_key(grid.seed))) + views) + torch.arange(n_fields))
+    stratum = key_LKF.argsort(dim=1).argsort(dim=1)
+    number = (stratum + _uniform(key_LKF + 1)) / grid.views_per_level
+    return (number < rate_L[:, None, None]).reshape(-1, n_fields)
+
+
+def _row_key(rows: Rows) -> Tensor:
+    """A number for each row that depends on all of its cells, (B,)."""
+    fields = torch.arange(rows.codes_BF.shape[1], device=rows.codes_BF.device)
+    cells = rows.codes_BF * 2 + (1 if rows.known_BF is None else rows.known_BF)
+    cell_key = _mix(_mix(fields) + cells)
+    return _mix((cell_key if rows.real_BF is None else cell_key * rows.real_BF).sum(dim=1))
+
+
+def _key(seed: int, device: torch.device | str = "cpu") -> Tensor:
+    return torch.tensor(seed, dtype=torch.int64, device=device)
+
+
+def _shift(x: Tensor, bits: int) -> Tensor:
+    """Logical right shift; torch's own keeps the sign."""
+    return (x >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def _mix(x: Tensor) -> Tensor:
+    """A well-scrambled 64-bit number for each one given (the finaliser of splitmix64; products wrap around)."""
+    x = x + -0x61C8864680B583EB
+    x = (x ^ _shift(x, 30)) * -0x40A7B892E31B1A47
+    x = (x ^ _shift(x, 27)) * -0x6B2FB644ECCEEE15
+    return x ^ _shift(x, 31)
+
+
+def _uniform(key: Tensor) -> Tensor:
+    """A float in [0, 1) for each key."""
+    return _shift(_mix(key), 40).float() / 2**24

@@ -1,0 +1,225 @@
+"""The non-parametric reconstructor: normal rows vote, each by how well it agrees with the visible cells (Eq. 7).
+
+Write q = exp(-lambda) and G(V) = sum over reference rows of q^(cells of V they disagree on). Then Eq. 7's denominator
+is G(V), and since a hidden cell j that agrees keeps its factor 1 where one that disagrees would get q,
+
+    p(x_j | V) = (G(V + j) / G(V) - q) / (1 - q).
+
+Narrow tables: G for every subset V follows from how many reference rows agree with the row on each subset A, by one
+butterfly per field, so all 2^F masks cost little more than one. Wide tables: two matrix products per batch of views.
+Equal reference rows are kept once, with their number. B rows, K views, R = B * K, F fields, N reference rows, P
+positions (see layout).
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import warnings
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from maskdiff.codes import Codes, Schema, distinct_rows
+from maskdiff.errors import SettingError
+from maskdiff.masking import MaskedViews
+from maskdiff.reconstructors.layout import Layout
+
+LATTICE_FIELDS = 12
+_FLOATS_AT_ONCE = 1 << 25
+# Above this many positions per field the one-hot rows are kept sparse: a dense product would mostly multiply zeros.
+_DENSE_POSITIONS = 48
+_LEAST = 1e-30
+
+
+@dataclass(eq=False)
+class KernelReconstructor:
+    """Hamming-kernel estimate over the normal rows, with bandwidth lambda. Nothing is trained."""
+
+    bandwidth: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.bandwidth > 0:
+            raise SettingError(f"bandwidth must be above 0; got {self.bandwidth}.")
+
+    @classmethod
+    def paper(cls) -> KernelReconstructor:
+        """Bandwidth 1, all normal rows as reference."""
+        return cls(1.0)
+
+    @property
+    def free_up_to(self) -> int:
+        """Up to this many fields all masks are answered at no extra cost."""
+        return LATTICE_FIELDS
+
+    def fit(self, codes: Codes, *, device: torch.device, **_: Any) -> Self:
+        """Keep these rows, equal ones once with their number."""
+        distinct, _inverse, counts = codes.distinct()
+        return self.with_reference(distinct.values.astype(np.int64), counts, codes.schema, device)
+
+    def with_reference(
+        self, rows: np.ndarray[Any, Any], counts: np.ndarray[Any, Any], schema: Schema, device: torch.device
+    ) -> Self:
+        """A copy of these settings over these distinct reference rows."""
+        fitted = copy.copy(self)
+        fitted.codes_NF = torch.from_numpy(rows).to(device)
+        fitted.counts_N = torch.from_numpy(counts).to(device)
+        fitted.layout = Layout(schema.sizes).to(device)
+        fitted.sizes = schema.sizes
+        fitted.own = 0
+        fitted._one_hot = None
+        return fitted
+
+    def left_out(self) -> Self:
+        """The same estimate for rows that are among the reference rows, each as if it were not."""
+        other = copy.copy(self)
+        other.own = 1
+        return other
+
+    def log_prob(self, views: MaskedViews) -> Tensor:
+        """log p(true code | visible cells), shape (B, K, F)."""
+        narrow = len(self.sizes) <= LATTICE_FIELDS and self.codes_NF.device.type != "mps"
+        return self._from_lattice(views) if narrow else self._from_products(views)
+
+    def most_likely(self, views: MaskedViews) -> tuple[Tensor, Tensor]:
+        """The code it would have guessed for each cell, and its log-probability, each (B, K, F)."""
+        votes = [(self.layout.largest(votes_RP), total_R) for _, votes_RP, total_R in self._votes(views)]
+        shape = (views.n_rows, views.n_views)
+        codes = torch.cat([codes for (_, codes), _ in votes])
+        log_prob = torch.cat([(largest / total[:, None]).log() for (largest, _), total in votes])
+        return codes.unflatten(0, shape), log_prob.unflatten(0, shape)
+
+    # Narrow tables ---------------------------------------------------------------------------------------------------
+
+    def _from_lattice(self, views: MaskedViews) -> Tensor:
+        """All answers from G on the lattice of subsets."""
+        q = math.exp(-self.bandwidth)
+        weight_BS = _agreeing(self.codes_NF, self.counts_N, views.codes_BF, self.sizes)
+        bit_F = 1 << torch.arange(len(self.sizes), device=weight_BS.device)
+        if self.own:  # before the butterflies, where counts are whole numbers and nothing is lost to rounding
+            weight_BS -= self.own * _agreeing_with_itself(views, bit_F)
+        for j in range(len(self.sizes)):  # the butterfly of field j: agree -> 1, disagree -> q
+            without, with_j = weight_BS.unflatten(1, (-1, 2, 1 << j)).unbind(dim=2)
+            with_j.mul_(1 - q).add_(without, alpha=q)
+        seen = (views.visible * bit_F).sum(dim=2)
+        total = _look_up(weight_BS, seen).clamp_min_(torch.finfo(weight_BS.dtype).tiny)
+        answer = torch.empty(views.n_rows, views.n_views, len(self.sizes), device=weight_BS.device)
+        for j in range(len(self.sizes)):  # one field at a time keeps the double-precision numbers few
+            ratio = _look_up(weight_BS, seen | 1 << j).div_(total)
+            answer[:, :, j] = ratio.sub_(q).div_(1 - q)
+        return answer.clamp_min_(_LEAST).log_()
+
+    # Wide tables -----------------------------------------------------------------------------------------------------
+
+    def _from_products(self, views: MaskedViews) -> Tensor:
+        """All answers from votes."""
+        place_BF = self.layout.positions(views.codes_BF)
+        answers = []
+        for rows_R, votes_RP, total_R in self._votes(views):
+            agreeing = votes_RP.gather(1, place_BF[rows_R])
+            answers.append((agreeing / total_R[:, None].clamp_min(_LEAST)).clamp_min(_LEAST).log())
+        return torch.cat(answers).unflatten(0, (views.n_rows, views.n_views))
+
+    def _votes(self, views: MaskedViews) -> Any:
+        """Runs of masked rows: which row each is of, the votes for every code (R, P), their total (R,)."""
+        one_hot_BP = self.layout.one_hot(views.codes_BF)
+        own_B = self._own_places(_own_codes(views)) if self.own else None
+        reference_NP, reference_PN = self._reference()
+        log_count_N = self.counts_N.log().to(one_hot_BP.dtype)
+        step = max(1, _FLOATS_AT_ONCE // (len(self.counts_N) + 2 * self.layout.size))
+        visible = views.visible.expand(views.n_rows, -1, -1).flatten(0, 1)
+        row_of = torch.arange(views.n_rows, device=visible.device).repeat_interleave(views.n_views)
+        for at in range(0, len(row_of), step):
+            rows_R, visible_RF = row_of[at : at + step], visible[at : at + step]
+            shown_RP = one_hot_BP[rows_R] * visible_RF[:, self.layout.field_P]
+            agree_NR = reference_NP @ shown_RP.T
+            log_weight_NR = agree_NR.mul_(self.bandwidth).add_(log_count_N[:, None])
+            if own_B is not None:
+                own = own_B[rows_R], torch.arange(len(rows_R), device=rows_R.device)
+                others = (self.counts_N[own[0]] - self.own).clamp_min(0).to(log_count_N.dtype)
+                log_weight_NR[own] += others.log() - log_count_N[own[0]]
+            # Only ratios matter: dividing by the largest keeps far-off rows from vanishing all at once.
+            weight_NR = log_weight_NR.sub_(log_weight_NR.amax(dim=0).clamp_min(-1e30)).exp_()
+            yield rows_R, (reference_PN @ weight_NR).T, weight_NR.sum(dim=0)
+
+    def _reference(self) -> tuple[Tensor, Tensor]:
+        """The reference rows as one-hot (N, P), and the same turned over; dense or sparse, whichever is smaller."""
+        if self._one_hot is None:
+            n_fields = len(self.sizes)
+            if self.layout.size <= _DENSE_POSITIONS * n_fields:
+                dense = self.layout.one_hot(self.codes_NF)
+                self._one_hot = dense, dense.T
+            else:
+                place = self.layout.positions(self.codes_NF).sort(dim=1).values
+                start = torch.arange(0, place.numel() + 1, n_fields, device=place.device)
+                shape = (len(place), self.layout.size)
+                ones = torch.ones(place.numel(), device=place.device)
+                with warnings.catch_warnings():
+                    warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+                    sparse = torch.sparse_csr_tensor(start, place.flatten(), ones, shape, check_invariants=False)
+                    self._one_hot = sparse, sparse.to_sparse_csc().transpose(0, 1)
+        return self._one_hot
+
+    def _own_places(self, codes_BF: Tensor) -> Tensor:
+        """Where each row stands among the reference rows, (B,)."""
+        reference, rows = self.codes_NF.cpu().numpy(), codes_BF.cpu().numpy()
+        _, group, _ = distinct_rows(np.concatenate([reference, rows]))
+        place_of = np.zeros(group.max() + 1, np.int64)
+        place_of[group[: len(reference)]] = np.arange(len(reference))
+        return torch.from_numpy(place_of[group[len(reference) :]]).to(codes_BF.device)
+
+    codes_NF: Tensor = field(init=False, repr=False)
+    counts_N: Tensor = field(init=False, repr=False)
+    layout: Layout = field(init=False, repr=False)
+    sizes: np.ndarray[Any, Any] = field(init=False, repr=False)
+    own: int = field(init=False, repr=False, default=0)
+    _one_hot: tuple[Tensor, Tensor] | None = field(init=False, repr=False, default=None)
+
+
+def _look_up(table_BS: Tensor, index: Tensor) -> Tensor:
+    """Each row's entries at `index`, (1 or B, I) -> (B, I)."""
+    return table_BS[:, index[0]] if len(index) == 1 else table_BS.gather(1, index)
+
+
+def _own_codes(views: MaskedViews) -> Tensor:
+    """The rows as they stand among the reference rows, (B, F); a value that only its row had is asked for as another."""
+    return views.codes_BF if views.own_BF is None else views.own_BF
+
+
+def _agreeing_with_itself(views: MaskedViews, bit_F: Tensor) -> Tensor:
+    """Whether each row, as it stands among the reference rows, agrees with what is asked on each subset, (B, 2^F)."""
+    differs_B = ((_own_codes(views) != views.codes_BF) * bit_F).sum(dim=1)
+    subsets_S = torch.arange(1 << len(bit_F), device=bit_F.device)
+    return (differs_B[:, None] & subsets_S) == 0
+
+
+def _agreeing(reference_NF: Tensor, counts_N: Tensor, rows_BF: Tensor, sizes: np.ndarray[Any, Any]) -> Tensor:
+    """How many reference rows agree with each row on each subset of fields, (B, 2^F), subset S as the bits of S.
+
+    Subsets are visited depth first. A subset's groups of agreeing reference rows are its parent's, split by one more
+    field: one count over (group, code) and one look-up, with no sorting, since there are never more groups than rows.
+    """
+    n_fields = len(sizes)
+    table = torch.empty(len(rows_BF), 1 << n_fields, dtype=torch.float64, device=rows_BF.device)
+    counts_N = counts_N.double()
+
+    def visit(subset: int, field_: int, group_N: Tensor, group_B: Tensor, n_groups: int, all_counts: Tensor) -> None:
+        table[:, subset] = all_counts
+        for j in range(field_, n_fields):
+            size = int(sizes[j])
+            cell_N = group_N * size + reference_NF[:, j]
+            # Rows that agree with no reference row so far sit in group 0, whose count is 0.
+            cell_B = group_B * size + rows_BF[:, j]
+            counts = torch.bincount(cell_N, weights=counts_N, minlength=n_groups * size)
+            counts[:size] = 0
+            filled = counts > 0
+            name = filled.cumsum(0) * filled
+            visit(subset | 1 << j, j + 1, name[cell_N], name[cell_B], int(filled.sum()) + 1, counts[cell_B])
+
+    everyone = torch.ones_like(counts_N, dtype=torch.int64)
+    total = counts_N.sum().expand(len(rows_BF))
+    visit(0, 0, everyone, torch.ones(len(rows_BF), dtype=torch.int64, device=rows_BF.device), 2, total)
+    return table

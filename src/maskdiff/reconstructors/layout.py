@@ -1,0 +1,80 @@
+"""One flat axis for the codes of all fields, so that no loop over columns or categories is needed.
+
+Fields of about the same size stand together in a block of shape (width, fields): all their first codes, then all
+their second codes, and so on. A reduction over a field's codes is then one strided reduction per block, and there
+are only as many blocks as there are size classes. R rows, F fields, P positions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+
+def _width(size: int) -> int:
+    """The size class: sizes up to 8 as they are, above that two leading binary digits after the first."""
+    step = 1 << max(0, int(size - 1).bit_length() - 3)
+    return -(-size // step) * step
+
+
+class Layout(nn.Module):
+    """Where code v of field j stands: start_F[j] + v * stride_F[j]."""
+
+    start_F: Tensor
+    stride_F: Tensor
+    place_F: Tensor
+    padding_P: Tensor
+    field_P: Tensor
+
+    def __init__(self, sizes: NDArray[np.int64]) -> None:
+        super().__init__()
+        widths = np.array([_width(int(size)) for size in sizes])
+        order = np.argsort(widths, kind="stable")
+        start, stride = np.empty(len(sizes), np.int64), np.empty(len(sizes), np.int64)
+        self.blocks: list[tuple[int, int, int]] = []
+        begin = 0
+        for width in np.unique(widths):
+            members = order[widths[order] == width]
+            start[members], stride[members] = begin + np.arange(len(members)), len(members)
+            self.blocks.append((begin, int(width), len(members)))
+            begin += int(width) * len(members)
+        self.size = begin
+        field_of, code_of = np.empty(begin, np.int64), np.empty(begin, np.int64)
+        for (at, width, n), members in zip(self.blocks, self._members(order), strict=True):
+            field_of[at : at + width * n] = np.tile(members, width)
+            code_of[at : at + width * n] = np.repeat(np.arange(width), n)
+        self.register_buffer("start_F", torch.from_numpy(start), persistent=False)
+        self.register_buffer("stride_F", torch.from_numpy(stride), persistent=False)
+        self.register_buffer("place_F", torch.from_numpy(np.argsort(order)), persistent=False)
+        self.register_buffer("padding_P", torch.from_numpy(code_of >= sizes[field_of]), persistent=False)
+        self.register_buffer("field_P", torch.from_numpy(field_of), persistent=False)
+
+    def _members(self, order: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        return np.split(order, np.cumsum([n for _, _, n in self.blocks])[:-1])
+
+    def positions(self, codes_RF: Tensor) -> Tensor:
+        """The position of each cell's code, shape (R, F)."""
+        return self.start_F + codes_RF * self.stride_F
+
+    def one_hot(self, codes_RF: Tensor) -> Tensor:
+        """Ones at the positions of a row's codes, shape (R, P)."""
+        empty = torch.zeros(len(codes_RF), self.size, device=codes_RF.device)
+        return empty.scatter_(1, self.positions(codes_RF), 1.0)
+
+    def log_sum_exp(self, logits_RP: Tensor) -> Tensor:
+        """log of the sum of exp over each field's codes, shape (R, F)."""
+        parts = [self._block(logits_RP, block).logsumexp(dim=1) for block in self.blocks]
+        return torch.cat(parts, dim=1).index_select(1, self.place_F)
+
+    def largest(self, values_RP: Tensor) -> tuple[Tensor, Tensor]:
+        """Each field's largest value and its code, each of shape (R, F). Padding must be -inf or lower than all."""
+        parts = [self._block(values_RP, block).max(dim=1) for block in self.blocks]
+        values = torch.cat([part.values for part in parts], dim=1).index_select(1, self.place_F)
+        return values, torch.cat([part.indices for part in parts], dim=1).index_select(1, self.place_F)
+
+    @staticmethod
+    def _block(values_RP: Tensor, block: tuple[int, int, int]) -> Tensor:
+        begin, width, n = block
+        return values_RP[:, begin : begin + width * n].unflatten(1, (width, n))

@@ -1,0 +1,191 @@
+"""One model file in, one out: safetensors for the numbers, JSON for everything else, never pickle.
+
+The JSON stands in the file's header. A digest over it and every tensor tells damage; the format number tells files
+from newer versions. Nothing is built before both have been checked, and only classes named here are built at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from maskdiff import objectives, probes, training
+from maskdiff.calibration import Calibration
+from maskdiff.detectors import TableDetector
+from maskdiff.encoders.table import TableEncoder
+from maskdiff.errors import ModelFileError, SettingError
+from maskdiff.masking import Cosine, Linear, Polynomial
+from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor
+
+FORMAT = 1
+_SETTINGS = (
+    *(probes.ProbeGrid, training.Training, training.Epochs, training.Steps, training.HeldOutLoss),
+    *(objectives.Reconstruction, objectives.Diffusion, Linear, Cosine, Polynomial),
+    *(MLPReconstructor, KernelReconstructor),
+)
+_BY_NAME: dict[str, Any] = {cls.__name__: cls for cls in _SETTINGS}
+_LEFT_BEHIND = ("progress", "device")
+
+
+def save(detector: TableDetector, path: str | os.PathLike[str]) -> None:
+    """Write a fitted detector to one file; an existing file is replaced only once the new one is complete."""
+    from safetensors.torch import save as to_bytes
+
+    manifest, tensors = _state(detector)
+    text = json.dumps(manifest, sort_keys=True, allow_nan=False)
+    header = {"maskdiff": text, "digest": _digest(text, tensors), "format": str(FORMAT)}
+    write_whole(Path(path), to_bytes(tensors, metadata=header))
+
+
+def load(path: str | os.PathLike[str]) -> TableDetector:
+    """Read a detector that `save` wrote; anything else is refused with a ModelFileError."""
+    manifest, tensors = _read(Path(path))
+    try:
+        return _build(manifest, tensors)
+    except (KeyError, TypeError, IndexError, AttributeError, RuntimeError, ValueError) as error:
+        raise ModelFileError(f"{path} is not complete ({error!r}). Save the detector again.") from error
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write to a temporary file beside `path`, then rename: no half file ever stands under the final name."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """The checked contents of a model file."""
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        raise ModelFileError(f"there is no model file at {path}.")
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = file.metadata() or {}
+            if "maskdiff" not in header:
+                raise ModelFileError(f"{path} is a safetensors file, but not one that maskdiff wrote.")
+            if int(header.get("format", 0)) > FORMAT:
+                raise ModelFileError(
+                    f"{path} has format {header['format']}, this version reads up to {FORMAT}. Upgrade maskdiff."
+                )
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"{path} is not a maskdiff model file, or is damaged ({error}).") from error
+    if _digest(header["maskdiff"], tensors) != header.get("digest"):
+        raise ModelFileError(f"{path} is damaged: its contents do not match their digest. Save the detector again.")
+    manifest: dict[str, Any] = json.loads(header["maskdiff"])
+    return manifest, tensors
+
+
+def _digest(text: str, tensors: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256(text.encode())
+    for name in sorted(tensors):
+        digest.update(f"{name} {tuple(tensors[name].shape)} {tensors[name].dtype}".encode())
+        digest.update(tensors[name].contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _state(detector: TableDetector) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """A fitted detector as JSON and tensors."""
+    reconstructor = detector.reconstructor_
+    if type(reconstructor).__name__ not in _RECONSTRUCTORS:
+        raise SettingError(
+            f"a detector with {reconstructor!r} cannot be saved: only maskdiff's own reconstructors can."
+        )
+    take_apart, _ = _RECONSTRUCTORS[type(reconstructor).__name__]
+    parts: dict[str, Tensor] = take_apart(reconstructor)
+    settings = {k: v for k, v in detector.get_params(deep=False).items() if k not in _LEFT_BEHIND}
+    manifest = {
+        "detector": type(detector).__name__,
+        "settings": {name: _to_json(value) for name, value in settings.items()},
+        "probes": _to_json(detector.probes_),
+        "reconstructor": _to_json(reconstructor),
+        "encoder": detector.encoder_.to_state(),
+    }
+    tensors = {f"reconstructor.{name}": part.detach().cpu().contiguous() for name, part in parts.items()}
+    return manifest, tensors | {"calibration": torch.from_numpy(detector.calibration_.scores.copy())}
+
+
+def _build(manifest: dict[str, Any], tensors: dict[str, Tensor]) -> TableDetector:
+    """The detector that `_state` took apart."""
+    settings = {name: _from_json(value) for name, value in manifest["settings"].items()}
+    detector = TableDetector(**settings)
+    detector.encoder_ = TableEncoder.from_state(manifest["encoder"])
+    detector.probes_ = _from_json(manifest["probes"])
+    bare = _from_json(manifest["reconstructor"])
+    parts = {name.removeprefix("reconstructor."): t for name, t in tensors.items() if name != "calibration"}
+    _, put_together = _RECONSTRUCTORS[type(bare).__name__]
+    detector.reconstructor_ = put_together(bare, parts, detector)
+    detector.adopt_calibration(Calibration(tensors["calibration"].numpy()))
+    return detector
+
+
+def _take_network(reconstructor: Any) -> dict[str, Tensor]:
+    state: dict[str, Tensor] = reconstructor.network_.state_dict()
+    return state
+
+
+def _put_network(bare: Any, parts: dict[str, Tensor], detector: TableDetector) -> Any:
+    network = bare.build(detector.encoder_.schema_)
+    network.load_state_dict(parts)
+    return bare.with_network(network.requires_grad_(False).to(detector.torch_device()))
+
+
+def _take_reference(reconstructor: Any) -> dict[str, Tensor]:
+    small = reconstructor.codes_NF.to(torch.int32)
+    return {"codes": small.to(torch.uint8) if int(small.max()) < 256 else small, "counts": reconstructor.counts_N}
+
+
+def _put_reference(bare: Any, parts: dict[str, Tensor], detector: TableDetector) -> Any:
+    rows = parts["codes"].numpy().astype(np.int64)
+    return bare.with_reference(rows, parts["counts"].numpy(), detector.encoder_.schema_, detector.torch_device())
+
+
+_RECONSTRUCTORS: dict[str, tuple[Any, Any]] = {
+    "MLPReconstructor": (_take_network, _put_network),
+    "KernelReconstructor": (_take_reference, _put_reference),
+}
+
+
+def _to_json(value: Any) -> Any:
+    """Plain values as they are; settings as {"is": class, field: value, ...}."""
+    if is_dataclass(value) and type(value).__name__ in _BY_NAME:
+        known = {f.name: _to_json(getattr(value, f.name)) for f in fields(value) if f.init}
+        return {"is": type(value).__name__, **known}
+    if isinstance(value, dict):
+        return {"is": "dict", "items": [[_to_json(k), _to_json(v)] for k, v in value.items()]}
+    if isinstance(value, tuple | list):
+        return {"is": "tuple", "items": [_to_json(item) for item in value]}
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    raise SettingError(f"a detector with the setting {value!r} cannot be saved: use one of maskdiff's own.")
+
+
+def _from_json(value: Any) -> Any:
+    """The value `_to_json` wrote; only classes in the table above are ever made."""
+    if not isinstance(value, dict):
+        return value
+    kind, rest = value["is"], {name: item for name, item in value.items() if name != "is"}
+    if kind == "dict":
+        return {_from_json(k): _from_json(v) for k, v in rest["items"]}
+    if kind == "tuple":
+        return tuple(_from_json(item) for item in rest["items"])
+    return _BY_NAME[kind](**{name: _from_json(item) for name, item in rest.items()})

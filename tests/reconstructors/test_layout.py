@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import numpy as np
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maskdiff.reconstructors.layout import Layout
+
+SIZES = st.lists(st.integers(1, 40) | st.integers(41, 700), min_size=1, max_size=8)
+
+
+def slow_positions(layout, sizes):
+    """Field by field, the positions of its codes."""
+    start, stride = layout.start_F.tolist(), layout.stride_F.tolist()
+    return [[start[j] + code * stride[j] for code in range(size)] for j, size in enumerate(sizes)]
+
+
+@given(SIZES)
+def test_every_code_has_a_place_of_its_own_and_the_rest_is_padding(sizes):
+    layout = Layout(np.array(sizes))
+    places = slow_positions(layout, sizes)
+    taken = [place for field in places for place in field]
+    assert len(set(taken)) == sum(sizes)
+    assert sorted(taken) == (~layout.padding_P).nonzero()[:, 0].tolist()
+    for j, field in enumerate(places):
+        assert set(layout.field_P[field].tolist()) == {j}
+    assert layout.size < 1.5 * sum(sizes)
+
+
+@given(SIZES)
+def test_reductions_over_codes_agree_with_a_loop_over_fields(sizes):
+    layout = Layout(np.array(sizes))
+    values = torch.randn(3, layout.size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    values = values.masked_fill(layout.padding_P, -1e4)
+    largest, code = layout.largest(values)
+    log_sum = layout.log_sum_exp(values)
+    for j, places in enumerate(slow_positions(layout, sizes)):
+        ours = values[:, places].numpy()
+        np.testing.assert_allclose(log_sum[:, j], np.log(np.exp(ours).sum(axis=1)), rtol=1e-9)
+        np.testing.assert_array_equal(code[:, j], ours.argmax(axis=1))
+        np.testing.assert_array_equal(largest[:, j], ours.max(axis=1))
+
+
+def test_one_hot_has_a_one_at_each_cells_position():
+    sizes = np.array([3, 1, 20, 3])
+    layout = Layout(sizes)
+    codes = torch.tensor([[2, 0, 19, 0], [0, 0, 7, 1]])
+    one_hot = layout.one_hot(codes)
+    assert one_hot.sum(dim=1).tolist() == [4, 4]
+    assert one_hot.gather(1, layout.positions(codes)).tolist() == [[1] * 4] * 2

@@ -1,0 +1,75 @@
+"""What the README, the guide and the examples show is run, so it cannot rot.
+
+The blocks of one page share their names and run in order, as one test, in an empty folder. A block that cannot run
+everywhere is preceded by `<!--- skip: next if(condition, reason="...") -->`. Doctests of src are collected by pytest.
+"""
+
+from __future__ import annotations
+
+import doctest
+import runpy
+import sys
+from pathlib import Path
+from unittest import SkipTest
+
+import pytest
+from sybil import Document
+from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def read_page(page: Path) -> Document:
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    document = Document.parse(str(page), PythonCodeBlockParser(doctest_optionflags=flags), SkipParser())
+    document.namespace["__name__"] = page.stem
+    return document
+
+
+def run_page(page: Path) -> int:
+    """Run the page's blocks in order; how many ran."""
+    ran = 0
+    for example in read_page(page):
+        try:
+            example.evaluate()
+        except SkipTest:
+            continue
+        ran += 1
+    return ran
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_python_block_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_page(page)
+
+
+def test_the_readme_shows_python() -> None:
+    assert list(read_page(ROOT / "README.md"))
+
+
+@pytest.mark.parametrize("wrong", ["raise RuntimeError('no')", ">>> 1 + 1\n3"], ids=["block", "doctest"])
+def test_a_wrong_block_is_noticed(wrong: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"# Page\n\n```python\n{wrong}\n```\n")
+    with pytest.raises((RuntimeError, AssertionError)):
+        run_page(page)
+
+
+def test_blocks_of_a_page_share_their_names(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python\nx = 1\n```\n\ntext\n\n```python\n>>> x + 1\n2\n```\n")
+    assert run_page(page) == 2
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
+def test_every_example_runs(example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(example)])
+    runpy.run_path(str(example), run_name="__main__")
