@@ -46,7 +46,7 @@ class Calibration:
         """
         new = np.asarray(scores, dtype=np.float64)
         reached = len(self.scores) - np.searchsorted(self.scores, new - _slack(new), side="left")
-        return (1.0 + reached) / (len(self.scores) + 1.0)
+        return np.asarray((1.0 + reached) / (len(self.scores) + 1.0), dtype=np.float64)
 
     def threshold(self, false_alarm_rate: float) -> float:
         """gamma such that a normal row scores above it with probability at most this rate.

@@ -137,7 +137,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             codes,
             objective=as_objective(self.objective, self.probes_.levels),
             schedule=as_schedule(self.schedule),
-            seed=self.seed,
+            seed=int(self.seed),
             device=self.torch_device(),
             held_out=held_out,
             callback=callback,
@@ -152,7 +152,8 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def anomaly_score(self, X: Any) -> FloatArray:
         """How odd each row is, in nats, shape (n,). Higher = more anomalous."""
-        return self.contributions(X).sum(axis=1)
+        score: FloatArray = self.contributions(X).sum(axis=1)
+        return score
 
     def contributions(self, X: Any) -> FloatArray:
         """What each cell adds to its row's score, shape (n, F); the row sums are `anomaly_score`."""
@@ -219,7 +220,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return score_cells(
             reconstructor,
             codes,
-            probes=replace(self.probes_, seed=self.probes_.seed + self.seed),
+            probes=replace(self.probes_, seed=self.probes_.seed + int(self.seed)),
             schedule=as_schedule(self.schedule),
             device=self.torch_device(),
             own=own,

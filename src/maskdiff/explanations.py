@@ -33,8 +33,6 @@ class OddCells:
 
 def odd_cells(contributions: FloatArray, top: int) -> OddCells:
     """The `top` cells of each row that add most to its score; cells that add nothing are not named."""
-    n, width = contributions.shape
-    top = min(top, width)
     order = np.argsort(-contributions, axis=1, kind="stable")[:, :top]
     carried = np.take_along_axis(contributions, order, axis=1)
     row, rank = np.nonzero(carried > 0)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from maskdiff.codes import Codes
@@ -155,12 +156,13 @@ def as_rows(codes: Codes, *, device: Any = "cpu", own: int = 0) -> Rows:
     return Rows(torch.from_numpy(shown).to(device), *parts)
 
 
-def _count_of(codes: Codes) -> np.ndarray[Any, Any]:
+def _count_of(codes: Codes) -> NDArray[np.int64]:
     """How many normal rows held each cell's value, shape (N, F)."""
     sizes = codes.schema.sizes
     table = np.concatenate([np.array(f.counts) for f in codes.schema])
     starts = np.concatenate([[0], sizes.cumsum()[:-1]])
-    return table[starts + np.minimum(codes.values, sizes - 1)]
+    counts: NDArray[np.int64] = table[starts + np.minimum(codes.values, sizes - 1)]
+    return counts
 
 
 def _tensor(array: np.ndarray[Any, Any] | None, device: Any) -> Tensor | None:

@@ -64,7 +64,7 @@ def as_objective(objective: str | Objective, levels: Sequence[float]) -> Objecti
     """The objective of that name for these probe levels, or the one given."""
     if not isinstance(objective, str):
         return objective
-    named = {"reconstruction": Reconstruction(tuple(levels)), "diffusion": Diffusion()}
+    named: dict[str, Objective] = {"reconstruction": Reconstruction(tuple(levels)), "diffusion": Diffusion()}
     if objective not in named:
         raise SettingError(f"no objective is called {objective!r}; choose one of {', '.join(named)}.")
     return named[objective]

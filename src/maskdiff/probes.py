@@ -1,7 +1,7 @@
 """Which levels are probed, with how many views, and which cells each view hides (Eq. 4).
 
 Masks come from a hash of (seed, level, view, field), and of the row itself where rows have masks of their own. So a
-row's masks depend on nothing but the row: not on its batch, its place or its neighbours, and equal rows get equal masks.
+row's masks depend on nothing but the row: not on its batch, its place or its neighbours; equal rows get equal masks.
 
 Shapes: B rows, K views over all levels, F fields.
 """
@@ -86,7 +86,7 @@ class ProbeGrid:
 
 @dataclass(frozen=True, eq=False)
 class Masks:
-    """Masks ready to be laid over rows: each view's mask rate and weight, and its hidden cells where rows share them."""
+    """Masks ready to be laid over rows: each view's mask rate, its weight, and its hidden cells where shared."""
 
     grid: ProbeGrid
     rate_K: Tensor

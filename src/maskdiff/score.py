@@ -50,7 +50,8 @@ def _rms(surprise: FloatArray, weight: FloatArray) -> FloatArray:
     """Root mean square: few very odd cells count for more; shared out by squares."""
     squares = weight * surprise**2
     score = np.sqrt(squares.sum(axis=1, keepdims=True))
-    return squares / np.maximum(score, 1e-30)
+    shared: FloatArray = squares / np.maximum(score, 1e-30)
+    return shared
 
 
 def _max(surprise: FloatArray, weight: FloatArray) -> FloatArray:
@@ -58,7 +59,8 @@ def _max(surprise: FloatArray, weight: FloatArray) -> FloatArray:
     shown = np.where(weight > 0, surprise, 0.0)
     largest = shown.max(axis=1, keepdims=True, initial=0.0)
     oddest = (shown == largest) & (largest > 0)
-    return oddest * largest / np.maximum(oddest.sum(axis=1, keepdims=True), 1)
+    shared: FloatArray = oddest * largest / np.maximum(oddest.sum(axis=1, keepdims=True), 1)
+    return shared
 
 
 AGGREGATES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {"mean": _mean, "rms": _rms, "max": _max}

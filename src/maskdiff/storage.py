@@ -42,15 +42,15 @@ def save(detector: TableDetector, path: str | os.PathLike[str]) -> None:
 
     manifest, tensors = _state(detector)
     text = json.dumps(manifest, sort_keys=True, allow_nan=False)
-    header = {"maskdiff": text, "digest": _digest(text, tensors), "format": str(FORMAT)}
+    header = {"maskdiff": text, "digest": _digest(str(FORMAT), text, tensors), "format": str(FORMAT)}
     write_whole(Path(path), to_bytes(tensors, metadata=header))
 
 
 def load(path: str | os.PathLike[str]) -> TableDetector:
     """Read a detector that `save` wrote; anything else is refused with a ModelFileError."""
-    manifest, tensors = _read(Path(path))
+    text, tensors = _read(Path(path))
     try:
-        return _build(manifest, tensors)
+        return _build(json.loads(text), tensors)
     except (KeyError, TypeError, IndexError, AttributeError, RuntimeError, ValueError) as error:
         raise ModelFileError(f"{path} is not complete ({error!r}). Save the detector again.") from error
 
@@ -69,8 +69,8 @@ def write_whole(path: Path, content: bytes) -> None:
         raise
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """The checked contents of a model file."""
+def _read(path: Path) -> tuple[str, dict[str, Tensor]]:
+    """The checked contents of a model file: its JSON and its tensors."""
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():
@@ -89,14 +89,13 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(f"{path} is not a maskdiff model file, or is damaged ({error}).") from error
-    if _digest(header["maskdiff"], tensors) != header.get("digest"):
+    if _digest(header.get("format", ""), header["maskdiff"], tensors) != header.get("digest"):
         raise ModelFileError(f"{path} is damaged: its contents do not match their digest. Save the detector again.")
-    manifest: dict[str, Any] = json.loads(header["maskdiff"])
-    return manifest, tensors
+    return header["maskdiff"], tensors
 
 
-def _digest(text: str, tensors: dict[str, Tensor]) -> str:
-    digest = hashlib.sha256(text.encode())
+def _digest(format_: str, text: str, tensors: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256(f"{format_} {text}".encode())
     for name in sorted(tensors):
         digest.update(f"{name} {tuple(tensors[name].shape)} {tensors[name].dtype}".encode())
         digest.update(tensors[name].contiguous().numpy().tobytes())
@@ -105,6 +104,8 @@ def _digest(text: str, tensors: dict[str, Tensor]) -> str:
 
 def _state(detector: TableDetector) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """A fitted detector as JSON and tensors."""
+    if not hasattr(detector, "calibration_"):
+        raise SettingError(f"{detector!r} has learned nothing yet: fit it before saving it.")
     reconstructor = detector.reconstructor_
     if type(reconstructor).__name__ not in _RECONSTRUCTORS:
         raise SettingError(
@@ -174,6 +175,8 @@ def _to_json(value: Any) -> Any:
         return {"is": "dict", "items": [[_to_json(k), _to_json(v)] for k, v in value.items()]}
     if isinstance(value, tuple | list):
         return {"is": "tuple", "items": [_to_json(item) for item in value]}
+    if isinstance(value, np.generic):  # a seed from numpy.arange, for one
+        value = value.item()
     if value is None or isinstance(value, str | bool | int | float):
         return value
     raise SettingError(f"a detector with the setting {value!r} cannot be saved: use one of maskdiff's own.")

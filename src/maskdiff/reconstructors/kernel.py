@@ -26,6 +26,7 @@ from torch import Tensor
 from maskdiff.codes import Codes, Schema, distinct_rows
 from maskdiff.errors import SettingError
 from maskdiff.masking import MaskedViews
+from maskdiff.reconstructors.grouping import shared_mask_probabilities
 from maskdiff.reconstructors.layout import Layout
 
 LATTICE_FIELDS = 12
@@ -81,8 +82,10 @@ class KernelReconstructor:
 
     def log_prob(self, views: MaskedViews) -> Tensor:
         """log p(true code | visible cells), shape (B, K, F)."""
-        narrow = len(self.sizes) <= LATTICE_FIELDS and self.codes_NF.device.type != "mps"
-        return self._from_lattice(views) if narrow else self._from_products(views)
+        if len(self.sizes) <= LATTICE_FIELDS and self.codes_NF.device.type != "mps":
+            return self._from_lattice(views)
+        shared = views.hidden.shape[0] == 1 and not self.own and self._dense
+        return self._from_groups(views) if shared else self._from_products(views)
 
     def most_likely(self, views: MaskedViews) -> tuple[Tensor, Tensor]:
         """The code it would have guessed for each cell, and its log-probability, each (B, K, F)."""
@@ -114,6 +117,19 @@ class KernelReconstructor:
 
     # Wide tables -----------------------------------------------------------------------------------------------------
 
+    @property
+    def _dense(self) -> bool:
+        return self.layout.size <= _DENSE_POSITIONS * len(self.sizes)
+
+    def _from_groups(self, views: MaskedViews) -> Tensor:
+        """All answers, one shared mask after the other."""
+        shown = views.visible.expand(views.n_rows, -1, -1)
+        reference = (self.codes_NF, self.counts_N, self.sizes, self.bandwidth)
+        answer = torch.empty(views.n_rows, views.n_views, len(self.sizes), device=views.codes_BF.device)
+        for k in range(views.n_views):
+            answer[:, k] = shared_mask_probabilities(views.codes_BF, shown[:, k], views.hidden[0, k], *reference)
+        return answer.clamp_min_(_LEAST).log_()
+
     def _from_products(self, views: MaskedViews) -> Tensor:
         """All answers from votes."""
         place_BF = self.layout.positions(views.codes_BF)
@@ -121,7 +137,7 @@ class KernelReconstructor:
         for rows_R, votes_RP, total_R in self._votes(views):
             agreeing = votes_RP.gather(1, place_BF[rows_R])
             answers.append((agreeing / total_R[:, None].clamp_min(_LEAST)).clamp_min(_LEAST).log())
-        return torch.cat(answers).unflatten(0, (views.n_rows, views.n_views))
+        return torch.cat(answers).view(views.n_rows, views.n_views, -1)
 
     def _votes(self, views: MaskedViews) -> Any:
         """Runs of masked rows: which row each is of, the votes for every code (R, P), their total (R,)."""
@@ -149,7 +165,7 @@ class KernelReconstructor:
         """The reference rows as one-hot (N, P), and the same turned over; dense or sparse, whichever is smaller."""
         if self._one_hot is None:
             n_fields = len(self.sizes)
-            if self.layout.size <= _DENSE_POSITIONS * n_fields:
+            if self._dense:
                 dense = self.layout.one_hot(self.codes_NF)
                 self._one_hot = dense, dense.T
             else:
@@ -185,7 +201,7 @@ def _look_up(table_BS: Tensor, index: Tensor) -> Tensor:
 
 
 def _own_codes(views: MaskedViews) -> Tensor:
-    """The rows as they stand among the reference rows, (B, F); a value that only its row had is asked for as another."""
+    """The rows as they stand among the reference rows, (B, F); values only one row had are asked for as others."""
     return views.codes_BF if views.own_BF is None else views.own_BF
 
 

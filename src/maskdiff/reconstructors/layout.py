@@ -77,4 +77,5 @@ class Layout(nn.Module):
     @staticmethod
     def _block(values_RP: Tensor, block: tuple[int, int, int]) -> Tensor:
         begin, width, n = block
-        return values_RP[:, begin : begin + width * n].unflatten(1, (width, n))
+        block_RWN: Tensor = values_RP[:, begin : begin + width * n].unflatten(1, (width, n))
+        return block_RWN

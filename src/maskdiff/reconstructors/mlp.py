@@ -100,7 +100,8 @@ class MaskedMLP(nn.Module):
         logits_RP = self.logits(views, first or self.first_layer())
         place_BKF = self.layout.positions(views.codes_BF).unsqueeze(1).expand(-1, views.n_views, -1)
         true_RF = logits_RP.gather(1, place_BKF.flatten(0, 1))
-        return (true_RF - self.layout.log_sum_exp(logits_RP)).unflatten(0, (views.n_rows, views.n_views))
+        log_prob_RF = true_RF - self.layout.log_sum_exp(logits_RP)
+        return log_prob_RF.view(views.n_rows, views.n_views, -1)
 
     def _visible_sum(self, views: MaskedViews, table_PH: Tensor) -> Tensor:
         """The sum of the visible cells' vectors, shape (B * K, H)."""
