@@ -71,7 +71,9 @@ def cell_contributions(views: Sequence[View], log_prob: LogProb, *, skip_empty: 
     return contributions
 
 
-def kernel_probability(references: Sequence[Row], row: Row, j: int, code: int, visible: View, bandwidth: float) -> float:
+def kernel_probability(
+    references: Sequence[Row], row: Row, j: int, code: int, visible: View, bandwidth: float
+) -> float:
     """Eq. 7: the weighted share of the reference rows that hold `code` in field j."""
     votes, total = 0.0, 0.0
     for reference in references:
@@ -95,9 +97,7 @@ def reconstruction_loss(log_probs: Sequence[Sequence[float]], views: Sequence[Vi
     return total / len(views)
 
 
-def diffusion_loss(
-    log_probs: Sequence[Sequence[float]], views: Sequence[View], weights: Sequence[float]
-) -> float:
+def diffusion_loss(log_probs: Sequence[Sequence[float]], views: Sequence[View], weights: Sequence[float]) -> float:
     """Eq. 2 on one view per row: the mean over views of w(t) times the summed log-probability, w(t) negative."""
     total = 0.0
     for row, view, weight in zip(log_probs, views, weights, strict=True):

@@ -76,7 +76,9 @@ def test_p_values_of_normal_rows_are_at_most_alpha_with_probability_alpha_or_les
 
 @pytest.mark.parametrize(("rate", "needed"), [(0.01, 99), (0.05, 19), (0.001, 999), (0.3, 3), (1 / 7, 6)])
 def test_a_rate_too_fine_is_refused_with_the_number_of_rows_it_needs(rate, needed):
-    with pytest.raises(CalibrationError, match=rf"needs at least {needed:,} calibration rows; there are {needed - 1:,}"):
+    with pytest.raises(
+        CalibrationError, match=rf"needs at least {needed:,} calibration rows; there are {needed - 1:,}"
+    ):
         Calibration.from_scores(np.arange(needed - 1.0)).threshold(rate)
     enough = Calibration.from_scores(np.arange(float(needed)))
     assert enough.p_values([needed])[0] <= rate + 1e-12

@@ -126,7 +126,9 @@ def test_the_seed_decides_the_masks(wide, design):
 def test_exact_masks_are_all_masks_weighted_by_the_product_formula(schedule):
     alphas = [float(schedule.alpha(torch.tensor(level, dtype=torch.float64))) for level in LEVELS]
     masks = masks_of(ProbeGrid(LEVELS, 1, "exact"), 5, schedule)
-    found = {tuple(view): weight for view, weight in zip(masks.shared_KF.tolist(), masks.weight_K.tolist(), strict=True)}
+    found = {
+        tuple(view): weight for view, weight in zip(masks.shared_KF.tolist(), masks.weight_K.tolist(), strict=True)
+    }
     assert len(found) == len(masks) == 32
     for view in all_views(5):
         assert found[view] == pytest.approx(mixture_probability(view, alphas), rel=1e-5)
@@ -136,7 +138,9 @@ def test_exact_masks_are_all_masks_weighted_by_the_product_formula(schedule):
 def test_a_reconstructor_told_the_level_gets_every_mask_once_per_level():
     masks = masks_of(ProbeGrid(LEVELS, 1, "exact"), 3, per_level=True)
     assert len(masks) == 3 * 8
-    for view, rate, weight in zip(masks.shared_KF.tolist(), masks.rate_K.tolist(), masks.weight_K.tolist(), strict=True):
+    for view, rate, weight in zip(
+        masks.shared_KF.tolist(), masks.rate_K.tolist(), masks.weight_K.tolist(), strict=True
+    ):
         assert weight == pytest.approx(forward_probability(view, 1 - rate) / 3, rel=1e-5)
     assert {round(rate, 6) for rate in masks.rate_K.tolist()} == set(LEVELS)
 

@@ -200,6 +200,9 @@ def slow_aggregate(name, surprise, weight):
     """Each row's score by its definition, without any contributions."""
     return {
         "mean": sum(w * s for s, w in zip(surprise, weight, strict=True)),
+        "log_mean_exp": math.log(
+            sum(w * math.exp(s) for s, w in zip(surprise, weight, strict=True)) / max(sum(weight), 1e-30)
+        ),
         "rms": math.sqrt(sum(w * s * s for s, w in zip(surprise, weight, strict=True))),
         "max": max((s for s, w in zip(surprise, weight, strict=True) if w > 0), default=0.0),
     }[name]
@@ -312,7 +315,7 @@ class Oracle:
 
 
 def fit_mlp(codes, steps):
-    settings = MLPReconstructor(width=64, layers=2, dropout=0.0, training=Training(Steps(steps)))
+    settings = MLPReconstructor(width=64, layers=2, dropout=0.0, training=Training(Steps(steps), learning_rate=3e-3))
     return settings.fit(codes, objective=Reconstruction(LEVELS), schedule=Linear(), seed=0, device=CPU)
 
 

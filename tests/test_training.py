@@ -141,7 +141,9 @@ def copies():
 
 
 def small(steps=250, **settings):
-    return MLPReconstructor(width=32, layers=2, dropout=0.0, training=Training(Steps(steps)), **settings)
+    return MLPReconstructor(
+        width=32, layers=2, dropout=0.0, training=Training(Steps(steps), learning_rate=3e-3), **settings
+    )
 
 
 def fit(reconstructor, codes, *, seed=0, objective=None, **more):

@@ -7,8 +7,8 @@ Higher score = more anomalous, everywhere but in the four methods that carry sci
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,23 +18,34 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maskdiff.calibration import Calibration
-from maskdiff.codes import BoolArray, Codes, FloatArray
-from maskdiff.encoders.intake import read_table
+from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
+from maskdiff.encoders.intake import Table, read_table
 from maskdiff.encoders.table import TableEncoder
 from maskdiff.errors import InputError, SettingError
+from maskdiff.evidence import CellEvidence, Distances, Evidence, Kind, Surprises
 from maskdiff.explanations import expected_codes, explanation_table, odd_cells
 from maskdiff.masking import Schedule, as_schedule
+from maskdiff.neighbours import Neighbours
 from maskdiff.objectives import as_objective
 from maskdiff.probes import PAPER_KERNEL_LEVELS, PAPER_LEVELS, ProbeGrid
 from maskdiff.progress import Callback, listening
 from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor, Reconstructor
-from maskdiff.score import CellScores, aggregate_named, score_cells
+from maskdiff.score import aggregate_named
+from maskdiff.training import Keeper
 
 # How many normal rows are kept back to calibrate: a tenth, within these bounds, and never over a third.
 _FEWEST_HELD_OUT, _MOST_HELD_OUT = 100, 2000
 
+# The names of the sources of evidence.
+MAIN, KERNEL, NEIGHBOURS = "reconstructor", "kernel", "neighbours"
+# Wide tables are compared with at most this many distinct normal rows.
+_MOST_COMPARED = 5000
+
 # Preset -> name -> how to make the reconstructor, and the probes that go with it.
 Presets = dict[str | None, dict[str, tuple[Callable[[], Any], ProbeGrid]]]
+
+# Reads the rows, from the first to the last; called once for each pass.
+Batches = Callable[[], Iterable[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +58,11 @@ class Verdicts:
     contributions: FloatArray
     surprise: FloatArray
     codes: Codes
+
+    def take(self, rows: IntArray | BoolArray) -> Verdicts:
+        """What is said about these rows."""
+        told = {f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name != "codes"}
+        return Verdicts(codes=self.codes.take(rows), **told)
 
 
 class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
@@ -77,18 +93,39 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn what is normal from normal rows; `y` is ignored."""
-        reconstructor, self.probes_ = self._resolve()
-        aggregate_named(self.aggregate)
-        leaves_out = hasattr(reconstructor, "left_out")
         rows = self._read(X)
-        train, held_out = self._split(rows.n_rows, keep_all=leaves_out)
+        return self._learn(lambda: [rows], rows.n_rows)
+
+    def _learn(self, batches: Batches, n_rows: int, keeper: Keeper | None = None) -> Self:
+        """Learn from these rows, read by `_read`; some of them are kept back to calibrate."""
+        self._check_settings()
+        reconstructor, self.probes_ = self._resolve()
+        leaves_out = hasattr(reconstructor, "left_out")
+        train, held_out = self._split(n_rows, keep_all=leaves_out)
+        codes, kept_back = self._codes(batches, train, held_out)
+        with listening(self.progress) as callback:
+            self.reconstructor_ = self._fit_reconstructor(reconstructor, codes, kept_back, callback, keeper)
+            self.evidence_ = self._gather(codes, kept_back, callback)
+            judged = self.evidence_.left_out() if leaves_out else self.evidence_
+            scores = judged.weigh(kept_back, stage="calibrating", callback=callback).score
+            self.adopt_calibration(Calibration.from_scores(scores))
+        return self
+
+    def _gather(self, codes: Codes, held_out: Codes, callback: Callback | None) -> Evidence:
+        """What the score is made of: here the reconstructor's surprises alone."""
+        return Evidence({MAIN: self.surprises(self.reconstructor_, self.probes_)}, (Kind(MAIN, self.aggregate),))
+
+    def surprises(self, reconstructor: Any, probes: ProbeGrid) -> Surprises:
+        """What this reconstructor finds, probed with this detector's schedule, seed and device."""
+        seeded = replace(probes, seed=probes.seed + self.seed)
+        return Surprises(reconstructor, seeded, as_schedule(self.schedule), self.torch_device())
+
+    def _codes(self, batches: Batches, train: IntArray, held_out: IntArray) -> tuple[Codes, Codes]:
+        """The encoder fitted on the rows to learn from; the codes of those rows, and of those held out."""
+        (rows,) = batches()
         self.encoder_ = self._new_encoder().fit(rows.take(train))
         codes = self.encoder_.encode(rows.take(train))
-        kept_back = codes.take(held_out) if leaves_out else self.encoder_.encode(rows.take(held_out))
-        with listening(self.progress) as callback:
-            self.reconstructor_ = self._fit_reconstructor(reconstructor, codes, kept_back, callback)
-            self.adopt_calibration(self._calibrate(kept_back, leaves_out, callback))
-        return self
+        return codes, codes.take(held_out) if len(train) == rows.n_rows else self.encoder_.encode(rows.take(held_out))
 
     def adopt_calibration(self, calibration: Calibration) -> None:
         """Judge by these calibration scores from now on."""
@@ -100,6 +137,19 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):  # of an earlier fit
             del self.feature_names_in_
+
+    def _check_settings(self) -> None:
+        """Refuse what makes no sense before anything long begins."""
+        aggregate_named(self.aggregate)
+        self.torch_device()
+        if self.seed < 0:
+            raise SettingError(f"seed must be 0 or above; got {self.seed}.")
+        if self.probes is not None and not isinstance(self.probes, ProbeGrid):
+            raise SettingError(
+                f"probes must be a ProbeGrid, such as ProbeGrid(views_per_level=8); got {self.probes!r}."
+            )
+        if self.false_alarm_rate is not None and not 0 < self.false_alarm_rate < 1:
+            raise SettingError(f"false_alarm_rate must lie between 0 and 1; got {self.false_alarm_rate}.")
 
     def _resolve(self) -> tuple[Any, ProbeGrid]:
         """The reconstructor to fit, and the probes it is scored with."""
@@ -130,7 +180,9 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         held_out = min(wanted, max(1, n // 3))
         return np.sort(order[held_out:]), np.sort(order[:held_out])
 
-    def _fit_reconstructor(self, reconstructor: Any, codes: Codes, held_out: Codes, callback: Callback | None) -> Any:
+    def _fit_reconstructor(
+        self, reconstructor: Any, codes: Codes, held_out: Codes, callback: Callback | None, keeper: Keeper | None
+    ) -> Any:
         if not hasattr(reconstructor, "fit"):
             return reconstructor
         return copy.copy(reconstructor).fit(
@@ -141,23 +193,19 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             device=self.torch_device(),
             held_out=held_out,
             callback=callback,
+            **({} if keeper is None else {"keeper": keeper}),
         )
-
-    def _calibrate(self, held_out: Codes, leaves_out: bool, callback: Callback | None) -> Calibration:
-        reconstructor = self.reconstructor_.left_out() if leaves_out else self.reconstructor_
-        cells = self._cells(reconstructor, held_out, callback, own=int(leaves_out), stage="calibrating")
-        return Calibration.from_scores(cells.contributions(self.aggregate).sum(axis=1))
 
     # Scoring ---------------------------------------------------------------------------------------------------------
 
     def anomaly_score(self, X: Any) -> FloatArray:
-        """How odd each row is, in nats, shape (n,). Higher = more anomalous."""
+        """How odd each row is, shape (n,). Higher = more anomalous. In nats; "combined": in standard deviations."""
         score: FloatArray = self.contributions(X).sum(axis=1)
         return score
 
     def contributions(self, X: Any) -> FloatArray:
         """What each cell adds to its row's score, shape (n, F); the row sums are `anomaly_score`."""
-        return self._scored(X)[1].contributions(self.aggregate)
+        return self._scored(X)[1].contributions
 
     def p_value(self, X: Any) -> FloatArray:
         """How likely a normal row is to score at least this high, shape (n,)."""
@@ -181,10 +229,9 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def judge(self, X: Any, false_alarm_rate: float | None = None) -> Verdicts:
         """Score, p-value, alarm and contributions of every row, from one pass."""
         codes, cells = self._scored(X)
-        contributions = cells.contributions(self.aggregate)
-        score = contributions.sum(axis=1)
-        alarm = score > self.threshold(false_alarm_rate)
-        return Verdicts(score, self.calibration_.p_values(score), alarm, contributions, cells.surprise, codes)
+        alarm = cells.score > self.threshold(false_alarm_rate)
+        p_value = self.calibration_.p_values(cells.score)
+        return Verdicts(cells.score, p_value, alarm, cells.contributions, cells.surprise, codes)
 
     def explain(self, X: Any, top: int = 3, *, verdicts: Verdicts | None = None) -> Any:
         """The `top` cells that carry each row's score, as a pandas DataFrame with one line per cell.
@@ -193,6 +240,8 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         (nats), expected (the likeliest value given the rest of the row) and expected_probability. Hand in what
         `judge(X)` returned to save scoring the rows again.
         """
+        if top < 1:
+            raise SettingError(f"top must be at least 1; got {top}.")
         verdicts = verdicts or self.judge(X)
         cells = odd_cells(verdicts.contributions, top)
         rate = as_schedule(self.schedule).mask_rate(torch.tensor(self.probes_.levels[0])).item()
@@ -208,25 +257,11 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             lambda rows, fields: self.encoder_.display(X, rows, fields),
         )
 
-    def _scored(self, X: Any) -> tuple[Codes, CellScores]:
+    def _scored(self, X: Any) -> tuple[Codes, CellEvidence]:
         check_is_fitted(self)
         codes = self.encoder_.encode(X)
         with listening(self.progress) as callback:
-            return codes, self._cells(self.reconstructor_, codes, callback)
-
-    def _cells(
-        self, reconstructor: Any, codes: Codes, callback: Callback | None, *, own: int = 0, stage: str = "scoring"
-    ) -> CellScores:
-        return score_cells(
-            reconstructor,
-            codes,
-            probes=replace(self.probes_, seed=self.probes_.seed + int(self.seed)),
-            schedule=as_schedule(self.schedule),
-            device=self.torch_device(),
-            own=own,
-            callback=callback,
-            stage=stage,
-        )
+            return codes, self.evidence_.weigh(codes, callback=callback)
 
     # scikit-learn's names and signs: lower = more anomalous ----------------------------------------------------------
 
@@ -245,7 +280,10 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def torch_device(self) -> torch.device:
         """Where this detector computes."""
         if self.device != "auto":
-            return torch.device(self.device)
+            try:
+                return torch.device(self.device)
+            except RuntimeError as error:
+                raise SettingError(f'device must be "auto", "cpu", "cuda" or "mps"; got {self.device!r}.') from error
         mps = torch.backends.mps.is_available()
         return torch.device("cuda" if torch.cuda.is_available() else "mps" if mps else "cpu")
 
@@ -264,7 +302,9 @@ class TableDetector(Detector):
 
     Parameters
     ----------
-    reconstructor : "mlp", "kernel", or an object with `log_prob` and `most_likely` (see `Reconstructor`).
+    reconstructor : "combined" (the network's mean surprise, its log-mean-exp, which heeds few odd cells, the kernel's
+        surprise and the distance to the nearest normal rows, each in standard deviations of normal rows, averaged),
+        "mlp" or "kernel" alone, in nats, or an object with `log_prob` and `most_likely` (see `Reconstructor`).
     preset : None for the defaults, "paper" for the settings of the paper; `probes` and `aggregate` still win.
     probes : a `ProbeGrid`, or None for the one that goes with the reconstructor.
     objective : "reconstruction" (Eq. 8) or "diffusion" (Eq. 2), or an object that answers like them.
@@ -288,10 +328,12 @@ class TableDetector(Detector):
 
     _presets: Presets = {  # noqa: RUF012
         None: {
+            "combined": (MLPReconstructor, ProbeGrid()),
             "mlp": (MLPReconstructor, ProbeGrid()),
             "kernel": (KernelReconstructor, ProbeGrid(PAPER_KERNEL_LEVELS, 8)),
         },
         "paper": {
+            "combined": (MLPReconstructor.paper, ProbeGrid(PAPER_LEVELS, 16, "independent", "zero")),
             "mlp": (MLPReconstructor.paper, ProbeGrid(PAPER_LEVELS, 16, "independent", "zero")),
             "kernel": (KernelReconstructor.paper, ProbeGrid(PAPER_KERNEL_LEVELS, 8, "independent", "zero")),
         },
@@ -299,7 +341,7 @@ class TableDetector(Detector):
 
     def __init__(
         self,
-        reconstructor: str | Reconstructor = "mlp",
+        reconstructor: str | Reconstructor = "combined",
         *,
         preset: str | None = None,
         probes: ProbeGrid | None = None,
@@ -329,3 +371,69 @@ class TableDetector(Detector):
 
     def _new_encoder(self) -> TableEncoder:
         return TableEncoder(self.columns)
+
+    def _gather(self, codes: Codes, held_out: Codes, callback: Callback | None) -> Evidence:
+        alone = super()._gather(codes, held_out, callback)
+        if self.reconstructor != "combined" or self.preset is not None:
+            return alone
+        device = self.torch_device()
+        kernel, probes = KernelReconstructor(), self._presets[None]["kernel"][1]
+        voters = codes if len(codes.schema) <= kernel.free_up_to else self._compared(codes)
+        neighbours = Neighbours().fit(self._compared(codes), device=device)
+        sources = {
+            **alone.sources,
+            KERNEL: self.surprises(kernel.fit(voters, device=device), probes),
+            NEIGHBOURS: Distances(neighbours),
+        }
+        kinds = (*alone.kinds, Kind(MAIN, "log_mean_exp"), Kind(KERNEL, "mean"), Kind(NEIGHBOURS, "mean"))
+        return Evidence(sources, kinds).on_one_scale(held_out, callback=callback)
+
+    def _compared(self, codes: Codes) -> Codes:
+        """The rows to compare with: all, or a random part of them where too many are distinct."""
+        if len(codes.distinct()[0]) <= _MOST_COMPARED:
+            return codes
+        return codes.take(np.random.default_rng(self.seed).permutation(len(codes))[:_MOST_COMPARED])
+
+    def fit_batches(self, batches: Batches, n_rows: int | None = None, *, keeper: Keeper | None = None) -> Self:
+        """Learn from tables larger than memory: of the rows, only their codes are held.
+
+        `batches()` gives the tables, the same ones each time it is called; how the rows are cut into tables is no
+        matter. `n_rows` is the number of rows, counted by a pass of its own unless given. A `keeper` keeps the state
+        of a training that may be interrupted.
+
+        >>> parts = [[["cat", "meow"], ["dog", "woof"]] * 100] * 3
+        >>> len(TableDetector("kernel").fit_batches(lambda: iter(parts)).calibration_)
+        600
+        """
+
+        def read() -> Iterable[Table]:
+            return map(self._read, batches())
+
+        return self._learn(read, sum(rows.n_rows for rows in read()) if n_rows is None else n_rows, keeper)
+
+    def _codes(self, batches: Batches, train: IntArray, held_out: IntArray) -> tuple[Codes, Codes]:
+        learned_from = np.zeros(1 + max(train.max(initial=-1), held_out.max(initial=-1)), dtype=np.bool_)
+        learned_from[train] = True
+        parts = _in_step(batches(), learned_from)
+        self.encoder_ = self._new_encoder().fit_batches(rows.take(chosen) for rows, chosen in parts)
+        # Rows held out go behind the others, so that each kind is a view of one array and nothing is held twice.
+        place = np.where(learned_from, np.cumsum(learned_from) - 1, len(train) + np.cumsum(~learned_from) - 1)
+        values = np.empty((len(place), len(self.encoder_.schema_)), dtype=self.encoder_.schema_.code_dtype)
+        for rows, here in _in_step(batches(), place):
+            values[here] = self.encoder_.encode(rows).values
+        codes = Codes(values, self.encoder_.schema_)
+        behind = held_out if len(train) == len(place) else slice(len(train), None)
+        return codes.take(slice(0, len(train))), codes.take(behind)
+
+
+def _in_step(batches: Iterable[Any], told: NDArray[Any]) -> Iterator[tuple[Any, NDArray[Any]]]:
+    """Each batch, with what is told about its rows."""
+    at = 0
+    for rows in batches:
+        here = told[at : at + rows.n_rows]
+        at += rows.n_rows
+        if len(here) < rows.n_rows:
+            break
+        yield rows, here
+    if at != len(told):
+        raise InputError(f"{len(told):,} rows were counted, but a later reading found another number of them.")

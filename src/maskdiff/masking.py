@@ -94,7 +94,8 @@ class MaskedViews:
     `hidden` and `visible` have shape (B, K, F), or (1, K, F) where all rows share their masks. A cell can be neither:
     an unseen value tells the reconstructor nothing, so it is not shown as context, and padding is never either.
     `codes_BF` holds only codes the schema knows; `mask_rate` has shape (B, K) or (1, K). `own_BF` are the rows as they
-    stand among the normal rows, where they are to be left out of them.
+    stand among the normal rows, where they are to be left out of them. `real_BF` is False for padding (None: there is
+    none), which `hidden` and `visible` alone do not tell from an unseen value.
     """
 
     codes_BF: Tensor
@@ -102,6 +103,7 @@ class MaskedViews:
     visible: Tensor
     mask_rate: Tensor
     own_BF: Tensor | None = None
+    real_BF: Tensor | None = None
 
     @property
     def n_rows(self) -> int:
@@ -115,8 +117,8 @@ class MaskedViews:
         """The same views of a run of rows."""
         masks = (self.hidden, self.visible, self.mask_rate)
         hidden, visible, mask_rate = (t if t.shape[0] == 1 else t[start:stop] for t in masks)
-        own = None if self.own_BF is None else self.own_BF[start:stop]
-        return MaskedViews(self.codes_BF[start:stop], hidden, visible, mask_rate, own)
+        own, real = (None if t is None else t[start:stop] for t in (self.own_BF, self.real_BF))
+        return MaskedViews(self.codes_BF[start:stop], hidden, visible, mask_rate, own, real)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +138,7 @@ class Rows:
             visible = visible & self.real_BF.unsqueeze(1)
         if self.known_BF is not None:
             visible = visible & self.known_BF.unsqueeze(1)
-        return MaskedViews(self.codes_BF, hidden, visible, mask_rate, self.own_BF)
+        return MaskedViews(self.codes_BF, hidden, visible, mask_rate, self.own_BF, self.real_BF)
 
 
 def as_rows(codes: Codes, *, device: Any = "cpu", own: int = 0) -> Rows:

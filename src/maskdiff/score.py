@@ -2,20 +2,23 @@
 
 For every view the surprise of the hidden cells is shared among them; averaged over views this gives each cell a mean
 surprise and a weight. An aggregate says how a row's cells become one number and how that number is shared out again:
-the row sum of the contributions is the score. B rows, K views, F fields.
+the row sum of the contributions is the score. B rows, K views, F fields; a long token row is several lines, its
+windows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from maskdiff.codes import Codes, FloatArray
+from maskdiff.encoders.windows import Windows, narrowed
 from maskdiff.errors import SettingError
 from maskdiff.masking import Rows, Schedule, as_rows
 from maskdiff.probes import Masks, ProbeGrid
@@ -30,15 +33,28 @@ _CELLS_AT_ONCE = 1 << 25
 class CellScores:
     """For each cell, (N, F): its mean surprise in nats over the views that hid it, and the weight of those views.
 
-    The weights of a row add up to one (to less where empty views count as zero surprise).
+    The weights of a row add up to one (to less where empty views count as zero surprise). `row` (N,) says which row
+    each line is part of, rising, where rows may have several (None: every line is a row). The surprise of a row without
+    any cell is NaN.
     """
 
     surprise: FloatArray
     weight: FloatArray
+    row: NDArray[np.int64] | None = None
 
     def contributions(self, aggregate: str) -> FloatArray:
         """What each cell adds to its row's score, shape (N, F)."""
-        return aggregate_named(aggregate)(self.surprise, self.weight)
+        combine = aggregate_named(aggregate)
+        if self.row is None:
+            return combine(self.surprise, self.weight)
+        shared = np.full_like(self.surprise, np.nan)
+        n_lines = np.bincount(self.row)[self.row]
+        for n in np.unique(n_lines):  # rows of n lines, each laid out as one
+            here, width = n_lines == n, int(n) * self.surprise.shape[1]
+            wide = combine(self.surprise[here].reshape(-1, width), self.weight[here].reshape(-1, width))
+            shared[here] = wide.reshape(-1, self.surprise.shape[1])
+        # A row without any cell holds no evidence. A zero would make it look calm.
+        return np.where(np.isnan(self.surprise), np.nan, shared)
 
 
 def _mean(surprise: FloatArray, weight: FloatArray) -> FloatArray:
@@ -63,7 +79,21 @@ def _max(surprise: FloatArray, weight: FloatArray) -> FloatArray:
     return shared
 
 
-AGGREGATES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {"mean": _mean, "rms": _rms, "max": _max}
+def _log_mean_exp(surprise: FloatArray, weight: FloatArray) -> FloatArray:
+    """log of the mean of exp(surprise), between the mean and the maximum; shared out by exp(surprise) - 1."""
+    part = weight / np.maximum(weight.sum(axis=1, keepdims=True), 1e-30)
+    share = part * np.expm1(np.minimum(surprise, -np.log(PROBABILITY_FLOOR)))
+    excess = share.sum(axis=1, keepdims=True)
+    shared: FloatArray = np.log1p(excess) * share / np.maximum(excess, 1e-30)
+    return shared
+
+
+AGGREGATES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    "mean": _mean,
+    "rms": _rms,
+    "max": _max,
+    "log_mean_exp": _log_mean_exp,
+}
 
 
 def aggregate_named(name: str) -> Callable[[FloatArray, FloatArray], FloatArray]:
@@ -91,18 +121,46 @@ def score_cells(
     distinct, inverse, _ = codes.distinct()
     uses_level = bool(getattr(reconstructor, "uses_level", False))
     free_up_to = int(getattr(reconstructor, "free_up_to", 0))
-    width = codes.values.shape[1]
-    masks = probes.masks(width, schedule, per_level=uses_level, free_up_to=free_up_to)
     charge_F = torch.from_numpy(codes.schema.unseen_charge).float().to(device)
-    surprise, weight = np.empty((len(distinct), width)), np.empty((len(distinct), width))
-    step = max(1, _CELLS_AT_ONCE // (len(masks) * max(width, 1)))
-    for at in range(0, len(distinct), step):
-        rows = as_rows(distinct.take(slice(at, at + step)), device=device, own=own)
-        part_surprise, part_weight = _probe(reconstructor, rows, masks, charge_F)
-        surprise[at : at + step], weight[at : at + step] = part_surprise.cpu().numpy(), part_weight.cpu().numpy()
-        if callback is not None:
-            callback(Progress(stage, min(at + step, len(distinct)), len(distinct)))
-    return CellScores(surprise[inverse], weight[inverse])
+    surprise, weight = np.zeros(distinct.values.shape), np.zeros(distinct.values.shape)
+    done = 0
+    for width, lines in _by_width(distinct):
+        masks = probes.masks(width, schedule, per_level=uses_level, free_up_to=free_up_to)
+        step = max(1, _CELLS_AT_ONCE // (len(masks) * max(width, 1)))
+        for at in range(0, len(lines), step):
+            here = lines[at : at + step]
+            rows = as_rows(narrowed(distinct.take(here)), device=device, own=own)
+            part_surprise, part_weight = _probe(reconstructor, rows, masks, charge_F)
+            surprise[here, :width], weight[here, :width] = part_surprise.cpu().numpy(), part_weight.cpu().numpy()
+            done += len(here)
+            if callback is not None:
+                callback(Progress(stage, done, len(distinct)))
+    cells = CellScores(surprise[inverse], weight[inverse])
+    return _joined(cells, codes) if isinstance(codes, Windows) else cells
+
+
+def _by_width(codes: Codes) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Rows of one width together: a table's all at once, token rows by their number of tokens.
+
+    So no padding is computed, and a row's masks are those of its own length, whatever rows stand beside it.
+    """
+    if codes.real is None or len(codes.schema) > 1:
+        yield codes.values.shape[1], np.arange(len(codes))
+        return
+    lengths = codes.real.sum(axis=1)
+    for length in np.unique(lengths[lengths > 0]):
+        yield int(length), np.flatnonzero(lengths == length)
+
+
+def _joined(cells: CellScores, codes: Windows) -> CellScores:
+    """The windows of a row as one row: every token counts once, and a window as much as the tokens it counts."""
+    counts = codes.counts
+    n_counted = counts.sum(axis=1)
+    n_tokens = np.bincount(codes.row, weights=n_counted)[codes.row]
+    inside = (cells.weight * counts).sum(axis=1)
+    part = cells.weight.sum(axis=1) * n_counted / np.maximum(inside * n_tokens, 1e-30)
+    surprise = np.where(n_tokens[:, None] > 0, cells.surprise, np.nan)
+    return CellScores(surprise, cells.weight * counts * part[:, None], codes.row)
 
 
 def _probe(reconstructor: Reconstructor, rows: Rows, masks: Masks, charge_F: Tensor) -> tuple[Tensor, Tensor]:

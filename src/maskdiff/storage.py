@@ -20,17 +20,19 @@ from torch import Tensor
 
 from maskdiff import objectives, probes, training
 from maskdiff.calibration import Calibration
-from maskdiff.detectors import TableDetector
+from maskdiff.detectors import MAIN, TableDetector
 from maskdiff.encoders.table import TableEncoder
 from maskdiff.errors import ModelFileError, SettingError
-from maskdiff.masking import Cosine, Linear, Polynomial
+from maskdiff.evidence import Distances, Evidence, Kind, Surprises
+from maskdiff.masking import Cosine, Linear, Polynomial, as_schedule
+from maskdiff.neighbours import Neighbours
 from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor
 
 FORMAT = 1
 _SETTINGS = (
     *(probes.ProbeGrid, training.Training, training.Epochs, training.Steps, training.HeldOutLoss),
     *(objectives.Reconstruction, objectives.Diffusion, Linear, Cosine, Polynomial),
-    *(MLPReconstructor, KernelReconstructor),
+    *(MLPReconstructor, KernelReconstructor, Neighbours, Kind),
 )
 _BY_NAME: dict[str, Any] = {cls.__name__: cls for cls in _SETTINGS}
 _LEFT_BEHIND = ("progress", "device")
@@ -60,6 +62,7 @@ def write_whole(path: Path, content: bytes) -> None:
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
+            os.fchmod(file.fileno(), 0o666 & ~_umask())  # as a plain open() would: others may have to read it
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -67,6 +70,12 @@ def write_whole(path: Path, content: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def _read(path: Path) -> tuple[str, dict[str, Tensor]]:
@@ -107,22 +116,24 @@ def _state(detector: TableDetector) -> tuple[dict[str, Any], dict[str, Tensor]]:
     if not hasattr(detector, "calibration_"):
         raise SettingError(f"{detector!r} has learned nothing yet: fit it before saving it.")
     reconstructor = detector.reconstructor_
-    if type(reconstructor).__name__ not in _RECONSTRUCTORS:
+    if type(reconstructor).__name__ not in _PARTS:
         raise SettingError(
             f"a detector with {reconstructor!r} cannot be saved: only maskdiff's own reconstructors can."
         )
-    take_apart, _ = _RECONSTRUCTORS[type(reconstructor).__name__]
-    parts: dict[str, Tensor] = take_apart(reconstructor)
     settings = {k: v for k, v in detector.get_params(deep=False).items() if k not in _LEFT_BEHIND}
     manifest = {
         "detector": type(detector).__name__,
         "settings": {name: _to_json(value) for name, value in settings.items()},
         "probes": _to_json(detector.probes_),
-        "reconstructor": _to_json(reconstructor),
+        "kinds": [_to_json(kind) for kind in detector.evidence_.kinds],
+        "sources": {},
         "encoder": detector.encoder_.to_state(),
     }
-    tensors = {f"reconstructor.{name}": part.detach().cpu().contiguous() for name, part in parts.items()}
-    return manifest, tensors | {"calibration": torch.from_numpy(detector.calibration_.scores.copy())}
+    tensors = {"calibration": torch.from_numpy(detector.calibration_.scores.copy())}
+    for name, source in detector.evidence_.sources.items():
+        manifest["sources"][name], parts = _take_source(source)
+        tensors |= {f"{name}.{part}": tensor.detach().cpu().contiguous() for part, tensor in parts.items()}
+    return manifest, tensors
 
 
 def _build(manifest: dict[str, Any], tensors: dict[str, Tensor]) -> TableDetector:
@@ -131,12 +142,32 @@ def _build(manifest: dict[str, Any], tensors: dict[str, Tensor]) -> TableDetecto
     detector = TableDetector(**settings)
     detector.encoder_ = TableEncoder.from_state(manifest["encoder"])
     detector.probes_ = _from_json(manifest["probes"])
-    bare = _from_json(manifest["reconstructor"])
-    parts = {name.removeprefix("reconstructor."): t for name, t in tensors.items() if name != "calibration"}
-    _, put_together = _RECONSTRUCTORS[type(bare).__name__]
-    detector.reconstructor_ = put_together(bare, parts, detector)
+    sources = {}
+    for name, told in manifest["sources"].items():
+        parts = {key.removeprefix(f"{name}."): t for key, t in tensors.items() if key.startswith(f"{name}.")}
+        sources[name] = _put_source(told, parts, detector)
+    detector.evidence_ = Evidence(sources, tuple(_from_json(kind) for kind in manifest["kinds"]))
+    detector.reconstructor_ = sources[MAIN].reconstructor
     detector.adopt_calibration(Calibration(tensors["calibration"].numpy()))
     return detector
+
+
+def _take_source(source: Any) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """A source of evidence as JSON and tensors."""
+    asked = source.neighbours if isinstance(source, Distances) else source.reconstructor
+    probes = None if isinstance(source, Distances) else source.probes
+    take_apart, _ = _PARTS[type(asked).__name__]
+    return {"asks": _to_json(asked), "probes": _to_json(probes)}, take_apart(asked)
+
+
+def _put_source(told: dict[str, Any], parts: dict[str, Tensor], detector: TableDetector) -> Any:
+    """The source that `_take_source` took apart."""
+    bare, probes = _from_json(told["asks"]), _from_json(told["probes"])
+    _, put_together = _PARTS[type(bare).__name__]
+    whole = put_together(bare, parts, detector)
+    if probes is None:
+        return Distances(whole)
+    return Surprises(whole, probes, as_schedule(detector.schedule), detector.torch_device())
 
 
 def _take_network(reconstructor: Any) -> dict[str, Tensor]:
@@ -160,9 +191,10 @@ def _put_reference(bare: Any, parts: dict[str, Tensor], detector: TableDetector)
     return bare.with_reference(rows, parts["counts"].numpy(), detector.encoder_.schema_, detector.torch_device())
 
 
-_RECONSTRUCTORS: dict[str, tuple[Any, Any]] = {
+_PARTS: dict[str, tuple[Any, Any]] = {
     "MLPReconstructor": (_take_network, _put_network),
     "KernelReconstructor": (_take_reference, _put_reference),
+    "Neighbours": (_take_reference, _put_reference),
 }
 
 

@@ -1,4 +1,5 @@
-"""The one training loop: batches, stop rule, averaged weights, held-out loss, progress.
+"""The one training loop: batches, stop rule, averaged weights, held-out loss, progress, and where an interrupted run
+goes on.
 
 Shapes: B rows, F fields.
 """
@@ -6,6 +7,8 @@ Shapes: B rows, F fields.
 from __future__ import annotations
 
 import copy
+import functools
+import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,6 +19,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from maskdiff.codes import Codes
+from maskdiff.encoders.windows import narrowed
 from maskdiff.errors import SettingError
 from maskdiff.masking import Rows, Schedule, as_rows
 from maskdiff.objectives import Objective
@@ -80,7 +84,10 @@ class HeldOutLoss:
 
 @dataclass(frozen=True)
 class Training:
-    """How a network is trained: AdamW, batches, when to stop, and the decay of the averaged weights (0: none)."""
+    """How a network is trained: AdamW, batches, when to stop, and the decay of the averaged weights (0: none).
+
+    With `warmup` above 0 the learning rate rises over that share of the steps, then falls along a cosine to nothing.
+    """
 
     stop: StopRule = field(default_factory=Steps)
     batch_size: int = 256
@@ -88,10 +95,33 @@ class Training:
     weight_decay: float = 1e-5
     average: float = 0.99
     look_every: int = 50
+    warmup: float = 0.0
+
+    def rate(self, step: int, steps: int) -> float:
+        """The learning rate of this step, the first being 1."""
+        rising = self.warmup * steps
+        if not rising:
+            return self.learning_rate
+        falling = min(1.0, max(0.0, (step - rising) / max(steps - rising, 1)))
+        return self.learning_rate * min(step / rising, (1 + math.cos(math.pi * falling)) / 2)
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1 or self.learning_rate <= 0 or not 0 <= self.average < 1:
-            raise SettingError(f"batch_size >= 1, learning_rate > 0 and 0 <= average < 1 are needed; got {self}.")
+        if not 0 <= self.warmup < 1:
+            raise SettingError(f"warmup is a share of the steps, 0 <= warmup < 1; got {self.warmup}.")
+        if min(self.batch_size, self.look_every) < 1 or self.learning_rate <= 0 or not 0 <= self.average < 1:
+            raise SettingError(
+                f"batch_size, look_every >= 1, learning_rate > 0 and 0 <= average < 1 are needed; got {self}."
+            )
+
+
+class Keeper(Protocol):
+    """Keeps the state of a run from look to look, so that an interrupted one can go on where it was."""
+
+    def load(self, run: str) -> dict[str, Tensor] | None:
+        """What was kept of this very run, None to start at the beginning."""
+
+    def keep(self, run: str, state: Callable[[], dict[str, Tensor]]) -> None:
+        """The run stands here; whether to keep that is the keeper's choice."""
 
 
 def train(
@@ -105,8 +135,12 @@ def train(
     device: torch.device,
     held_out: Codes | None = None,
     callback: Callback | None = None,
+    keeper: Keeper | None = None,
 ) -> nn.Module:
-    """Train `network`, whose `log_prob(views)` answers (B, K, F), and return it with its averaged weights."""
+    """Train `network`, whose `log_prob(views)` answers (B, K, F), and return it with its averaged weights.
+
+    A run that goes on from what the `keeper` kept ends with the same weights as one that was never interrupted.
+    """
     network = network.to(device).train()
     generator = Generator().manual_seed(seed)
     batches = _Batches(codes, settings.batch_size, device, generator)
@@ -118,12 +152,17 @@ def train(
     average = copy.deepcopy(network).eval().requires_grad_(False) if settings.average else None
     steps = settings.stop.steps(len(codes), settings.batch_size)
     losses: list[float] = []
+    run = _Run(network, average, optimiser, batches, losses, device)
+    name = "" if keeper is None else run.name(codes, settings, objective, schedule, seed)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)  # dropout has no generator of its own
-        for step in range(1, steps + 1):
+        done = 0 if keeper is None else run.restore(keeper.load(name))
+        for step in range(done + 1, steps + 1):
             loss = _masked_loss(network, batches.next(), objective, schedule, generator)
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
+            for group in optimiser.param_groups:
+                group["lr"] = settings.rate(step, steps)
             optimiser.step()
             if average is not None:
                 _follow(average, network, settings.average, step)
@@ -134,6 +173,8 @@ def train(
                     callback(Progress("training", step, steps, float(loss.detach()), seen))
                 if settings.stop.done(losses):
                     break
+                if keeper is not None:
+                    keeper.keep(name, functools.partial(run.state, step))
     return (average or network).eval().requires_grad_(False)
 
 
@@ -157,7 +198,7 @@ def _fixed_batch(
     """The loss on held-out rows under masks that stay the same from look to look."""
     if held_out is None or not len(held_out):
         return None
-    rows = as_rows(held_out.take(slice(0, 1000)), device=device)
+    rows = as_rows(narrowed(held_out.take(slice(0, 1000))), device=device)
 
     def loss(network: nn.Module) -> float:
         training = network.training
@@ -177,23 +218,84 @@ def _follow(average: nn.Module, network: nn.Module, decay: float, step: int) -> 
 
 
 class _Batches:
-    """Rows in random order, pass after pass; every batch is full."""
+    """Rows in random order, pass after pass; every batch is full. Token rows of about the same length go together.
+
+    The rows stay codes of one or two bytes until they are drawn: as tensors, millions of them would not fit.
+    """
 
     def __init__(self, codes: Codes, size: int, device: torch.device, generator: Generator) -> None:
-        self.rows = as_rows(codes, device=device)
+        self.codes = codes
         self.size = min(size, len(codes))
+        self.device = device
         self.generator = generator
         self.order = torch.empty(0, dtype=torch.int64)
 
     def next(self) -> Rows:
         if len(self.order) < self.size:
-            fresh = torch.randperm(len(self.rows.codes_BF), generator=self.generator)
-            self.order = torch.cat([self.order, fresh])
+            drawn = torch.cat([self.order, torch.randperm(len(self.codes), generator=self.generator)])
+            self.order = drawn if self.codes.real is None else self._by_length(drawn, torch.from_numpy(self.codes.real))
         chosen, self.order = self.order[: self.size], self.order[self.size :]
-        chosen = chosen.to(self.rows.codes_BF.device)
-        known, real = self.rows.known_BF, self.rows.real_BF
-        return Rows(
-            self.rows.codes_BF[chosen],
-            None if known is None else known[chosen],
-            None if real is None else real[chosen],
-        )
+        return as_rows(narrowed(self.codes.take(chosen.numpy())), device=self.device)
+
+    def _by_length(self, drawn: Tensor, real: Tensor) -> Tensor:
+        """The same rows with neighbours in length in one batch, the batches in random order."""
+        whole = len(drawn) // self.size * self.size
+        length = real.sum(dim=1)[drawn[:whole]]
+        batches = drawn[:whole][length.argsort(stable=True)].view(-1, self.size)
+        mixed = batches[torch.randperm(len(batches), generator=self.generator)]
+        return torch.cat([mixed.flatten(), drawn[whole:]])
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """All that changes from step to step, as tensors and back."""
+
+    network: nn.Module
+    average: nn.Module | None
+    optimiser: torch.optim.Optimizer
+    batches: _Batches
+    losses: list[float]
+    device: torch.device
+
+    def name(self, codes: Codes, *settings: object) -> str:
+        """Tells this run from runs on other rows or with other settings."""
+        digest = hashlib.blake2b(f"{settings} {codes.schema.sizes.tolist()} {self.device.type}".encode())
+        digest.update(np.ascontiguousarray(codes.values).data)
+        return digest.hexdigest()
+
+    def state(self, step: int) -> dict[str, Tensor]:
+        steps = self.optimiser.state_dict()["state"]
+        state = {f"optimiser.{i}.{name}": part for i, parts in steps.items() for name, part in parts.items()}
+        for name, module in self._modules().items():
+            state |= {f"{name}.{key}": part for key, part in module.state_dict().items()}
+        if self.device.type == "cuda":
+            state["dropout_cuda"] = torch.cuda.get_rng_state(self.device)
+        state |= {"dropout": torch.get_rng_state(), "generator": self.batches.generator.get_state()}
+        losses = torch.tensor(self.losses, dtype=torch.float64)
+        return state | {"order": self.batches.order, "losses": losses, "step": torch.tensor(step)}
+
+    def restore(self, state: dict[str, Tensor] | None) -> int:
+        """Go back to where this state was taken; the number of steps done."""
+        if state is None:
+            return 0
+        for name, module in self._modules().items():
+            module.load_state_dict(_under(name, state))
+        moments = self.optimiser.state_dict()
+        for key, part in _under("optimiser", state).items():
+            place, _, name = key.partition(".")
+            moments["state"].setdefault(int(place), {})[name] = part
+        self.optimiser.load_state_dict(moments)
+        if self.device.type == "cuda":
+            torch.cuda.set_rng_state(state["dropout_cuda"], self.device)
+        torch.set_rng_state(state["dropout"])
+        self.batches.generator.set_state(state["generator"])
+        self.batches.order = state["order"]
+        self.losses[:] = state["losses"].tolist()
+        return int(state["step"])
+
+    def _modules(self) -> dict[str, nn.Module]:
+        return {"network": self.network} | ({} if self.average is None else {"average": self.average})
+
+
+def _under(name: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {key.removeprefix(f"{name}."): part for key, part in state.items() if key.startswith(f"{name}.")}

@@ -49,3 +49,9 @@ def test_one_hot_has_a_one_at_each_cells_position():
     one_hot = layout.one_hot(codes)
     assert one_hot.sum(dim=1).tolist() == [4, 4]
     assert one_hot.gather(1, layout.positions(codes)).tolist() == [[1] * 4] * 2
+
+
+def test_no_fields_have_no_places():
+    layout = Layout(np.array([], dtype=np.int64))
+    assert layout.size == 0
+    assert layout.one_hot(torch.empty(3, 0, dtype=torch.int64)).shape == (3, 0)

@@ -52,7 +52,7 @@ class Layout(nn.Module):
         self.register_buffer("field_P", torch.from_numpy(field_of), persistent=False)
 
     def _members(self, order: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        return np.split(order, np.cumsum([n for _, _, n in self.blocks])[:-1])
+        return np.split(order, np.cumsum([n for _, _, n in self.blocks])[:-1]) if self.blocks else []
 
     def positions(self, codes_RF: Tensor) -> Tensor:
         """The position of each cell's code, shape (R, F)."""

@@ -20,7 +20,7 @@ from maskdiff.masking import MaskedViews, Schedule
 from maskdiff.objectives import Objective
 from maskdiff.progress import Callback
 from maskdiff.reconstructors.layout import Layout
-from maskdiff.training import Epochs, Training, train
+from maskdiff.training import Epochs, Keeper, Training, train
 
 _FLOATS_AT_ONCE = 1 << 22
 # A matrix product does about this many multiplications in the time one gathered number takes.
@@ -101,7 +101,7 @@ class MaskedMLP(nn.Module):
         place_BKF = self.layout.positions(views.codes_BF).unsqueeze(1).expand(-1, views.n_views, -1)
         true_RF = logits_RP.gather(1, place_BKF.flatten(0, 1))
         log_prob_RF = true_RF - self.layout.log_sum_exp(logits_RP)
-        return log_prob_RF.view(views.n_rows, views.n_views, -1)
+        return log_prob_RF.view(views.n_rows, views.n_views, log_prob_RF.shape[1])
 
     def _visible_sum(self, views: MaskedViews, table_PH: Tensor) -> Tensor:
         """The sum of the visible cells' vectors, shape (B * K, H)."""
@@ -160,9 +160,10 @@ class MLPReconstructor:
         device: torch.device,
         held_out: Codes | None = None,
         callback: Callback | None = None,
+        keeper: Keeper | None = None,
     ) -> Self:
         """Train the network on these rows."""
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng():  # weights start from the global generator, which is put back as it was
             torch.manual_seed(seed)
             network = self.build(codes.schema)
         trained = train(
@@ -175,6 +176,7 @@ class MLPReconstructor:
             device=device,
             held_out=held_out,
             callback=callback,
+            keeper=keeper,
         )
         return self.with_network(trained)
 

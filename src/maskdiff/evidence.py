@@ -1,0 +1,122 @@
+"""Several kinds of evidence about a row, put on one scale by normal rows and added.
+
+A source looks at rows and gives every cell a surprise and a weight; an aggregate turns a row's cells into one number
+and shares it out again. A kind of evidence is a source read through an aggregate. Alone it is taken as it is. Several
+are each divided by their standard deviation over held-out normal rows and averaged, so the score then counts standard
+deviations instead of nats. Either way the contributions add up to the score. N rows, F fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maskdiff.codes import Codes, FloatArray
+from maskdiff.masking import Schedule
+from maskdiff.neighbours import Neighbours
+from maskdiff.probes import ProbeGrid
+from maskdiff.progress import Callback
+from maskdiff.reconstructors.base import Reconstructor
+from maskdiff.score import CellScores, score_cells
+
+
+class Source(Protocol):
+    """Whatever can say how odd each cell of a row is."""
+
+    def cells(self, codes: Codes, *, stage: str, callback: Callback | None = None) -> CellScores:
+        """Surprise and weight of every cell, each (N, F)."""
+
+    def left_out(self) -> Source:
+        """The same for rows that are among the normal rows, each as if it were not."""
+
+
+@dataclass(frozen=True, eq=False)
+class Surprises:
+    """What a reconstructor finds when the rows are probed. `own` = 1: each row as left out of the normal rows."""
+
+    reconstructor: Reconstructor
+    probes: ProbeGrid
+    schedule: Schedule
+    device: Any = "cpu"
+    own: int = 0
+
+    def cells(self, codes: Codes, *, stage: str, callback: Callback | None = None) -> CellScores:
+        where = {"probes": self.probes, "schedule": self.schedule, "device": self.device, "own": self.own}
+        return score_cells(self.reconstructor, codes, callback=callback, stage=stage, **where)
+
+    def left_out(self) -> Surprises:
+        """The same where the reconstructor can leave a row out."""
+        return replace(self, reconstructor=self.reconstructor.left_out(), own=1)  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """Where a row differs from its nearest normal rows."""
+
+    neighbours: Neighbours
+
+    def cells(self, codes: Codes, *, stage: str, callback: Callback | None = None) -> CellScores:
+        differences = self.neighbours.differences(codes)
+        return CellScores(differences, np.full_like(differences, 1 / max(differences.shape[1], 1)))
+
+    def left_out(self) -> Distances:
+        """Distances are only taken from rows that were held out."""
+        return self
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A source, by name, read through an aggregate and divided by `scale`."""
+
+    source: str
+    aggregate: str
+    scale: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The sources a detector asks and the kinds of evidence it weighs; the first one's surprises are shown to users."""
+
+    sources: Mapping[str, Source]
+    kinds: tuple[Kind, ...]
+
+    def weigh(self, codes: Codes, *, stage: str = "scoring", callback: Callback | None = None) -> CellEvidence:
+        """Each cell's part in the score, and its surprise; a source that several kinds read is asked once."""
+        asked = {kind.source: self.sources[kind.source] for kind in self.kinds}
+        seen = {name: source.cells(codes, stage=stage, callback=callback) for name, source in asked.items()}
+        parts = [seen[kind.source].contributions(kind.aggregate) / kind.scale for kind in self.kinds]
+        total: FloatArray = np.sum(parts, axis=0)
+        first = seen[self.kinds[0].source]
+        return CellEvidence(total, first.surprise, first.row)
+
+    def left_out(self) -> Evidence:
+        """The same for rows that are among the normal rows, each as if it were not."""
+        return replace(self, sources={name: source.left_out() for name, source in self.sources.items()})
+
+    def on_one_scale(self, held_out: Codes, *, callback: Callback | None = None) -> Evidence:
+        """Each kind scaled so that over held-out normal rows it deviates by one in the average of all."""
+        scaled = []
+        for kind in self.kinds:
+            alone = Evidence(self.sources, (replace(kind, scale=1.0),))
+            deviation = float(np.nanstd(alone.weigh(held_out, stage="calibrating", callback=callback).score))
+            scaled.append(replace(kind, scale=max(deviation, 1e-6) * len(self.kinds)))
+        return replace(self, kinds=tuple(scaled))
+
+
+@dataclass(frozen=True, eq=False)
+class CellEvidence:
+    """What every cell adds to its row's score, and how surprising it is in nats, each (N, F); `row` as in CellScores."""
+
+    contributions: FloatArray
+    surprise: FloatArray
+    row: NDArray[np.int64] | None = None
+
+    @property
+    def score(self) -> FloatArray:
+        """The rows' scores, one per row; NaN for a row without any cell."""
+        total: FloatArray = self.contributions.sum(axis=1)
+        return total if self.row is None else np.bincount(self.row, weights=total)

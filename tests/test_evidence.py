@@ -1,0 +1,119 @@
+"""Evidence: several kinds on one scale, still adding up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import maskdiff
+from maskdiff import TableDetector
+from maskdiff.codes import Codes, Field, Schema
+from maskdiff.detectors import KERNEL, MAIN, NEIGHBOURS
+from maskdiff.evidence import Evidence, Kind
+from maskdiff.probes import ProbeGrid
+from maskdiff.reconstructors import MLPReconstructor
+from maskdiff.score import CellScores
+from maskdiff.training import Steps, Training
+
+
+class Planted:
+    """A source that says of every cell its code times a factor."""
+
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+        self.asked = 0
+
+    def cells(self, codes, *, stage, callback=None):
+        self.asked += 1
+        surprise = codes.values * self.factor
+        return CellScores(surprise, np.full(surprise.shape, 1 / surprise.shape[1]))
+
+
+@pytest.fixture
+def codes() -> Codes:
+    field = Field("a", "category", tuple("01234"), (5, 5, 5, 5, 5))
+    values = np.random.default_rng(0).integers(0, 5, (200, 3))
+    return Codes(values, Schema((field,) * 3))
+
+
+def test_one_kind_alone_is_taken_as_it_is(codes):
+    evidence = Evidence({"a": Planted(2.0)}, (Kind("a", "mean"),))
+    np.testing.assert_allclose(evidence.weigh(codes).score, 2 * codes.values.mean(axis=1))
+
+
+def test_on_one_scale_every_kind_deviates_by_one_in_the_average(codes):
+    evidence = Evidence({"a": Planted(2.0), "b": Planted(300.0)}, (Kind("a", "mean"), Kind("b", "mean")))
+    scaled = evidence.on_one_scale(codes)
+    # The two say the same on scales of their own, so on one scale their average deviates by one.
+    assert scaled.weigh(codes).score.std() == pytest.approx(1.0)
+    for kind in scaled.kinds:
+        assert Evidence(scaled.sources, (kind,)).weigh(codes).score.std() == pytest.approx(0.5)
+
+
+def test_a_source_read_by_several_kinds_is_asked_once(codes):
+    source = Planted(1.0)
+    Evidence({"a": source}, (Kind("a", "mean"), Kind("a", "max"), Kind("a", "log_mean_exp"))).weigh(codes)
+    assert source.asked == 1
+
+
+def test_a_kind_that_never_varies_over_normal_rows_does_not_break_the_scale(codes):
+    flat = codes.take(np.zeros(50, dtype=np.int64))
+    scaled = Evidence({"a": Planted(1.0)}, (Kind("a", "mean"),)).on_one_scale(flat)
+    assert np.isfinite(scaled.weigh(codes).score).all()
+
+
+@pytest.fixture(scope="module")
+def combined(request):
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    pet = rng.choice(["cat", "dog", "cow"], 600)
+    says = pd.Series(pet).map({"cat": "meow", "dog": "woof", "cow": "moo"})
+    rows = pd.DataFrame({"pet": pet, "says": says, "age": rng.integers(1, 15, 600)})
+    return TableDetector(seed=1).fit(rows), rows
+
+
+def test_the_default_weighs_four_kinds_of_evidence(combined):
+    detector, _ = combined
+    assert [(kind.source, kind.aggregate) for kind in detector.evidence_.kinds] == [
+        (MAIN, "mean"),
+        (MAIN, "log_mean_exp"),
+        (KERNEL, "mean"),
+        (NEIGHBOURS, "mean"),
+    ]
+
+
+def test_contributions_of_the_combination_add_up_and_point_at_the_odd_cell(combined):
+    detector, rows = combined
+    odd = rows.head(20).assign(says="quack")
+    contributions = detector.contributions(odd)
+    np.testing.assert_allclose(contributions.sum(axis=1), detector.anomaly_score(odd))
+    assert (contributions.argmax(axis=1) == 1).all()
+    assert detector.is_anomaly(odd).all()
+    assert set(detector.explain(odd, top=1)["column"]) == {"says"}
+
+
+def test_the_combination_survives_saving(combined, tmp_path):
+    detector, rows = combined
+    maskdiff.save(detector, tmp_path / "model.maskdiff")
+    loaded = maskdiff.load(tmp_path / "model.maskdiff")
+    np.testing.assert_array_equal(loaded.anomaly_score(rows), detector.anomaly_score(rows))
+    assert loaded.evidence_.kinds == detector.evidence_.kinds
+
+
+def test_the_paper_preset_never_combines(combined):
+    _, rows = combined
+    detector = TableDetector(preset="paper").fit(rows.head(60))
+    assert [(kind.source, kind.scale) for kind in detector.evidence_.kinds] == [(MAIN, 1.0)]
+
+
+def test_many_distinct_rows_are_compared_with_a_part_of_them(monkeypatch):
+    import pandas as pd
+
+    monkeypatch.setattr("maskdiff.detectors._MOST_COMPARED", 50)
+    small = MLPReconstructor(width=8, training=Training(Steps(5)))
+    monkeypatch.setitem(TableDetector._presets[None], "combined", (lambda: small, ProbeGrid()))
+    rows = pd.DataFrame(np.random.default_rng(0).integers(0, 4, (400, 14))).rename(columns=str)
+    detector = TableDetector().fit(rows)
+    assert len(detector.evidence_.sources[NEIGHBOURS].neighbours.codes_NF) <= 50
+    assert len(detector.evidence_.sources[KERNEL].reconstructor.codes_NF) <= 50
