@@ -38,8 +38,9 @@ _FEWEST_HELD_OUT, _MOST_HELD_OUT = 100, 2000
 
 # The names of the sources of evidence.
 MAIN, KERNEL, NEIGHBOURS = "reconstructor", "kernel", "neighbours"
-# Wide tables are compared with at most this many distinct normal rows.
-_MOST_COMPARED = 5000
+# Rows are compared with at most this many distinct normal rows, or, in narrow tables, with so many that their codes
+# written out as ones and zeros come to this number.
+_MOST_COMPARED, _COMPARED_BITS = 5000, 1 << 21
 
 # Preset -> name -> how to make the reconstructor, and the probes that go with it.
 Presets = dict[str | None, dict[str, tuple[Callable[[], Any], ProbeGrid]]]
@@ -80,6 +81,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     progress: bool | Callback | None
 
     _presets: Presets
+    _own_aggregates: tuple[str, ...] = ()  # beside those of score.AGGREGATES
 
     def _read(self, X: Any) -> Any:
         """The rows of X with `n_rows` and `take(rows)`."""
@@ -102,6 +104,8 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         reconstructor, self.probes_ = self._resolve()
         leaves_out = hasattr(reconstructor, "left_out")
         train, held_out = self._split(n_rows, keep_all=leaves_out)
+        if self.false_alarm_rate is not None:  # one that so few rows cannot promise is refused before the long part
+            Calibration(np.zeros(len(held_out))).check_rate(self.false_alarm_rate)
         codes, kept_back = self._codes(batches, train, held_out)
         with listening(self.progress) as callback:
             self.reconstructor_ = self._fit_reconstructor(reconstructor, codes, kept_back, callback, keeper)
@@ -140,7 +144,8 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_settings(self) -> None:
         """Refuse what makes no sense before anything long begins."""
-        aggregate_named(self.aggregate)
+        if self.aggregate not in self._own_aggregates:
+            aggregate_named(self.aggregate)
         self.torch_device()
         if self.seed < 0:
             raise SettingError(f"seed must be 0 or above; got {self.seed}.")
@@ -390,9 +395,10 @@ class TableDetector(Detector):
 
     def _compared(self, codes: Codes) -> Codes:
         """The rows to compare with: all, or a random part of them where too many are distinct."""
-        if len(codes.distinct()[0]) <= _MOST_COMPARED:
+        limit = max(_MOST_COMPARED, _COMPARED_BITS // int(codes.schema.sizes.sum()))
+        if len(codes.distinct()[0]) <= limit:
             return codes
-        return codes.take(np.random.default_rng(self.seed).permutation(len(codes))[:_MOST_COMPARED])
+        return codes.take(np.random.default_rng(self.seed).permutation(len(codes))[:limit])
 
     def fit_batches(self, batches: Batches, n_rows: int | None = None, *, keeper: Keeper | None = None) -> Self:
         """Learn from tables larger than memory: of the rows, only their codes are held.
