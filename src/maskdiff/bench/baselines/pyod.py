@@ -1,0 +1,90 @@
+"""COPOD, ECOD, isolation forest and Deep SVDD as PyOD has them, with the paper's settings.
+
+PyOD's COPOD and ECOD put the rows to score together with the normal ones and look at the joint empirical distribution:
+a row's score depends on the rows it comes with. That is kept as it is. All four compute on the CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+
+from maskdiff.bench.baselines.encoded import Matrix
+from maskdiff.codes import FloatArray
+from maskdiff.errors import MissingExtraError
+
+TREES = 300
+DEEP_SVDD = {"epochs": 100, "batch_size": 64, "learning_rate": 1e-3, "hidden_neurons": [100, 50]}
+
+
+class PyodDetector:
+    """One of PyOD's detectors; `build(n_columns)` makes it."""
+
+    def __init__(self, build: Callable[[int], Any], *, seed: int = 0) -> None:
+        self.build = build
+        self.seed = seed
+
+    def fit(self, X: Matrix) -> Self:
+        """Learn from normal rows."""
+        rows = np.asarray(X, dtype=np.float64)
+        with _private_randomness(self.seed):
+            self.model_ = self.build(rows.shape[1]).fit(rows)
+        return self
+
+    def anomaly_score(self, X: Matrix) -> FloatArray:
+        """How odd each row is, shape (N,); higher = more anomalous."""
+        return np.asarray(self.model_.decision_function(np.asarray(X, dtype=np.float64)), dtype=np.float64)
+
+
+def copod() -> PyodDetector:
+    """COPOD with PyOD's defaults."""
+    model = _model("copod", "COPOD")
+    return PyodDetector(lambda width: model())
+
+
+def ecod() -> PyodDetector:
+    """ECOD with PyOD's defaults."""
+    model = _model("ecod", "ECOD")
+    return PyodDetector(lambda width: model())
+
+
+def isolation_forest(*, trees: int = TREES, seed: int = 0) -> PyodDetector:
+    """Isolation forest of 300 trees on 256 rows each."""
+    # The contamination only places PyOD's threshold, which is not used; the scores are those of "auto".
+    model = _model("iforest", "IForest")
+    return PyodDetector(lambda width: model(n_estimators=trees, random_state=seed), seed=seed)
+
+
+def deep_svdd(*, seed: int = 0, **settings: Any) -> PyodDetector:
+    """Deep SVDD with hidden layers of 100 and 50; keywords change the paper's settings."""
+    model = _model("deep_svdd", "DeepSVDD")
+    chosen = {**DEEP_SVDD, "random_state": seed, "verbose": 0, **settings}
+    return PyodDetector(lambda width: model(n_features=width, **chosen), seed=seed)
+
+
+def _model(module: str, name: str) -> Any:
+    """One of PyOD's classes, imported before anything is timed."""
+    from importlib import import_module
+
+    try:
+        return getattr(import_module(f"pyod.models.{module}"), name)
+    except ImportError as error:
+        raise MissingExtraError("baselines", needs="pyod") from error
+
+
+@contextmanager
+def _private_randomness(seed: int) -> Iterator[None]:
+    """PyOD shuffles with the global generators; they are left as they were found."""
+    import torch
+
+    before = np.random.get_state()  # noqa: NPY002
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        np.random.seed(seed)  # noqa: NPY002
+        try:
+            yield
+        finally:
+            np.random.set_state(before)  # noqa: NPY002

@@ -1,0 +1,146 @@
+"""One run: split a labelled table, fit on its normal training rows, score the rest, and say how well and how fast.
+
+The split is 70/30, stratified by label, drawn by the run's seed. Of the training part only the normal rows are kept;
+labels are used for the split and for the metrics, and never reach a method.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.model_selection import train_test_split
+
+from maskdiff import __version__
+from maskdiff.bench.baselines.networks import torch_device
+from maskdiff.bench.methods import METHODS, Method
+from maskdiff.bench.sets import LabelledTable
+from maskdiff.errors import InputError
+
+TEST_SHARE = 0.3
+_LIBRARIES = ("torch", "numpy", "pandas", "scikit-learn", "pyod", "isotree")
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One method on one data set with one seed."""
+
+    set: str
+    method: str
+    seed: int
+
+
+def measure(run: Run, table: LabelledTable, *, device: str = "auto", methods: Mapping[str, Method] = METHODS) -> Record:
+    """What the run gave, as one flat record."""
+    X, y = table
+    train, test = train_test_split(np.arange(len(y)), test_size=TEST_SHARE, stratify=y, random_state=run.seed)
+    normal = X.iloc[train[y[train] == 0]].reset_index(drop=True)
+    unlabelled = X.iloc[test].reset_index(drop=True)
+    where = torch_device(device)
+    detector = methods[run.method].build(run.seed, device)
+    _forget_peak(where)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        fit_seconds = _timed(lambda: detector.fit(normal), where)[1]
+        scores, score_seconds = _timed(lambda: detector.anomaly_score(unlabelled), where)
+    return {
+        **identity(run, device),
+        "status": "ok",
+        **metrics(y[test], scores),
+        "fit_seconds": round(fit_seconds, 4),
+        "score_seconds": round(score_seconds, 4),
+        "peak_memory_mb": _peak_memory(),
+        "peak_gpu_memory_mb": round(torch.cuda.max_memory_allocated() / 2**20, 1) if where.type == "cuda" else None,
+        "n_train": len(normal),
+        "n_test": len(unlabelled),
+        "n_features": X.shape[1],
+        "warnings": sorted({str(warning.message) for warning in said}),
+    }
+
+
+def failure(run: Run, device: str, error: BaseException | str) -> Record:
+    """The record of a run that gave no result."""
+    told = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    return {**identity(run, device), "status": "failed", "error": told}
+
+
+def identity(run: Run, device: str) -> Record:
+    """Which run it was, and what it ran on."""
+    return {
+        "set": run.set,
+        "method": run.method,
+        "seed": run.seed,
+        "device": _device_name(torch_device(device)),
+        "threads": torch.get_num_threads(),
+        "versions": dict(_versions()),
+    }
+
+
+def metrics(y: ArrayLike, scores: ArrayLike) -> dict[str, float]:
+    """ROC-AUC (ties count half) and average precision (ties fall together), both from 0 to 1.
+
+    >>> metrics([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.9])
+    {'roc_auc': 0.875, 'pr_auc': 0.8333333333333333}
+    """
+    if not np.isfinite(scores).all():
+        raise InputError(f"every score must be a finite number; {np.sum(~np.isfinite(scores))} are not.")
+    return {"roc_auc": float(roc_auc_score(y, scores)), "pr_auc": float(average_precision_score(y, scores))}
+
+
+def _timed(call: Any, device: torch.device) -> tuple[Any, float]:
+    start = time.perf_counter()
+    result = call()
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return result, time.perf_counter() - start
+
+
+def _forget_peak(device: torch.device) -> None:
+    """Start the high-water marks of memory again from here, where the system can."""
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+    with suppress(OSError):  # without it, the mark is that of the whole process so far
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def _peak_memory() -> float | None:
+    """The most memory the process held, in MB, its libraries and the table included; None where it is not told."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20, 1)
+
+
+def _device_name(device: torch.device) -> str:
+    if device.type == "cuda":
+        return f"cuda ({torch.cuda.get_device_name(device)})"
+    return f"{device.type} ({platform.machine()}, {os.cpu_count()} cores)"
+
+
+@cache
+def _versions() -> tuple[tuple[str, str], ...]:
+    found = {"python": platform.python_version(), "maskdiff": __version__}
+    for library in _LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            continue
+    return tuple(found.items())

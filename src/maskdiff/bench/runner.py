@@ -1,0 +1,155 @@
+"""Data sets x methods x seeds to a file of records: resumable, in parallel when asked, a failure stops nothing."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from itertools import product
+from queue import SimpleQueue
+
+from maskdiff.bench.measure import Record, Run, failure, measure
+from maskdiff.bench.methods import method_names
+from maskdiff.bench.records import RecordFile, latest, run_of
+from maskdiff.bench.sets import load_set, set_names
+from maskdiff.errors import SettingError
+
+Execute = Callable[[Run], Record]
+
+
+def run_bench(
+    out: str | os.PathLike[str],
+    *,
+    data: str | os.PathLike[str] | None = None,
+    sets: Iterable[str] = ("all",),
+    methods: Iterable[str] = ("ours",),
+    seeds: Iterable[int] = range(5),
+    device: str = "auto",
+    jobs: int = 1,
+    say: Callable[[str], None] | None = None,
+) -> list[Record]:
+    """Measure every method on every data set with every seed; one record a run is added to `out`.
+
+    Runs that `out` already holds a result of are skipped, those that failed are tried again. `say` is told of every run
+    that ends (standard error unless given). Returns the latest record of each of these runs.
+    """
+    runs = [Run(*each) for each in product(set_names(sets), method_names(methods), seeds)]
+    execute = partial(execute_run, data=None if data is None else str(data), device=device)
+    return run_all(runs, out, execute, jobs=jobs, device=device, say=say)
+
+
+def run_all(
+    runs: list[Run],
+    out: str | os.PathLike[str],
+    execute: Execute,
+    *,
+    jobs: int = 1,
+    device: str = "auto",
+    say: Callable[[str], None] | None = None,
+) -> list[Record]:
+    """Execute the runs `out` has no result of, `jobs` at a time."""
+    if jobs < 1:
+        raise SettingError(f"jobs must be at least 1; got {jobs}.")
+    file = RecordFile(out)
+    done = {run_of(record) for record in file.records if record["status"] == "ok"}
+    left = [run for run in runs if run not in done]
+    progress = _Reports(len(runs), len(left), say or _to_stderr)
+    results = map(execute, left) if jobs == 1 else _in_processes(left, execute, jobs, device)
+    for record in results:
+        file.add(record)
+        progress.tell(record)
+    wanted = set(runs)
+    return [record for record in latest(file.records) if run_of(record) in wanted]
+
+
+def execute_run(run: Run, *, data: str | None, device: str) -> Record:
+    """Load, measure, and turn whatever goes wrong into a record."""
+    try:
+        return measure(run, load_set(run.set, data), device=device)
+    except Exception as error:  # one failed run must not stop the others
+        return failure(run, device, error)
+
+
+def _in_processes(runs: list[Run], execute: Execute, jobs: int, device: str) -> Iterator[Record]:
+    """Records as they come from `jobs` processes; one that dies takes only its own run with it."""
+    idle: SimpleQueue[ProcessPoolExecutor] = SimpleQueue()
+    for _ in range(jobs):
+        idle.put(_process(jobs))
+
+    def in_own_process(run: Run) -> Record:
+        process = idle.get()
+        try:
+            return process.submit(execute, run).result()
+        except BrokenProcessPool:
+            process.shutdown()
+            process = _process(jobs)
+            return failure(run, device, "the process ended in the middle of the run; was there too little memory?")
+        finally:
+            idle.put(process)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        waiting: list[Future[Record]] = [pool.submit(in_own_process, run) for run in runs]
+        try:
+            for finished in as_completed(waiting):
+                yield finished.result()
+        finally:
+            for future in waiting:
+                future.cancel()
+            while not idle.empty():
+                idle.get().shutdown(wait=False, cancel_futures=True)
+
+
+def _process(jobs: int) -> ProcessPoolExecutor:
+    # Fresh interpreters: a forked process cannot use CUDA, nor torch's threads.
+    fresh = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(1, mp_context=fresh, initializer=_share_cores, initargs=(jobs,))
+
+
+def _share_cores(jobs: int) -> None:
+    import torch
+
+    torch.set_num_threads(max(1, torch.get_num_threads() // jobs))
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+class _Reports:
+    """A line per run: how it went, and how long the rest may take."""
+
+    def __init__(self, total: int, left: int, say: Callable[[str], None]) -> None:
+        self.total, self.left, self.say = total, left, say
+        self.start, self.ended = time.monotonic(), 0
+        if left < total:
+            say(f"{total - left} of {total} runs were done before")
+
+    def tell(self, record: Record) -> None:
+        self.ended += 1
+        self.left -= 1
+        remaining = (time.monotonic() - self.start) / self.ended * self.left
+        name = f"{record['set']} {record['method']} seed {record['seed']}"
+        self.say(f"[{self.total - self.left}/{self.total}] {name}: {_outcome(record)}; about {_span(remaining)} left")
+
+
+def _outcome(record: Record) -> str:
+    if record["status"] != "ok":
+        return f"failed, {record['error'].splitlines()[0]}"
+    seconds = record["fit_seconds"] + record["score_seconds"]
+    return f"ROC {100 * record['roc_auc']:.2f}, PR {100 * record['pr_auc']:.2f} in {seconds:.1f} s"
+
+
+def _span(seconds: float) -> str:
+    """A length of time as a person says it.
+
+    >>> _span(42), _span(600), _span(9000)
+    ('42 s', '10 min', '2.5 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

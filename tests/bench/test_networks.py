@@ -1,0 +1,188 @@
+"""The network baselines: the parts whose values are known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import Generator
+
+from maskdiff.bench.baselines import drl, dte, goad, icl, mcm
+from maskdiff.bench.baselines.networks import Fitting
+from maskdiff.errors import InputError, SettingError
+from maskdiff.progress import Progress
+
+
+def test_progress_is_told_after_every_epoch() -> None:
+    told: list[Progress] = []
+    rows = np.eye(6, dtype=np.float32)
+    drl.decomposition(fitting=Fitting(epochs=3), device="cpu", callback=told.append).fit(rows)
+    assert [(progress.done, progress.total) for progress in told] == [(1, 3), (2, 3), (3, 3)]
+    assert all(progress.loss is not None for progress in told)
+
+
+@pytest.mark.parametrize("wrong", [{"epochs": 0}, {"batch_size": 0}, {"learning_rate": 0.0}])
+def test_fitting_without_sense_is_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(SettingError):
+        Fitting(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "detector",
+    [
+        dte.diffusion_time("gaussian", fitting=Fitting(epochs=1, batch_size=4), device="cpu"),
+        goad.transformation_classifier(n_maps=3, fitting=Fitting(epochs=1, batch_size=4), device="cpu"),
+        icl.internal_contrast(fitting=Fitting(epochs=1, batch_size=4), device="cpu"),
+        mcm.masked_cells(n_masks=3, fitting=Fitting(epochs=1, batch_size=4), device="cpu"),
+        drl.decomposition(fitting=Fitting(epochs=1, batch_size=4), device="cpu"),
+    ],
+)
+def test_a_last_batch_of_one_row_is_no_trouble(detector) -> None:  # type: ignore[no-untyped-def]
+    rows = np.eye(5, 6, dtype=np.float32)
+    assert np.isfinite(detector.fit(rows).anomaly_score(rows)).all()
+
+
+# Diffusion time ------------------------------------------------------------------------------------------------------
+
+
+def test_noise_grows_from_almost_none_towards_one() -> None:
+    variance = dte.noise_variance()
+    assert variance[0] == pytest.approx(1e-4, rel=1e-3)
+    assert (variance.diff() > 0).all()
+    assert 0.8 < variance[-1] < 1
+
+
+def test_time_bins_are_equally_wide_and_cover_all_steps() -> None:
+    counts = torch.bincount(dte.time_bin(torch.arange(dte.STEPS)))
+    assert len(counts) == dte.BINS
+    assert counts.max() - counts.min() <= 1
+
+
+def test_the_inverse_gamma_loss_is_least_where_the_scale_is_shape_times_variance() -> None:
+    variance, columns = torch.tensor([0.3]), 12
+    best = (columns / 2 - 1) * variance
+    losses = [float(dte.scale_loss(best * factor, variance, columns)) for factor in (0.9, 1.0, 1.1)]
+    assert losses[1] == min(losses)
+
+
+@pytest.mark.parametrize("variant", list(dte.VARIANTS))
+def test_a_row_diffused_for_longer_is_said_to_be(variant: str) -> None:
+    normal = np.zeros((256, 20), dtype=np.float32)
+    fitting = replace(dte.FITTING, epochs=60, learning_rate=1e-3)
+    detector = dte.diffusion_time(variant, fitting=fitting, device="cpu").fit(normal)
+    noise = np.random.default_rng(0).normal(size=(300, 20)).astype(np.float32)
+    means = [detector.anomaly_score(noise * size).mean() for size in (0.05, 0.4, 0.9)]
+    assert means == sorted(means)
+
+
+def test_least_squares_finds_the_time_of_rows_whose_noise_is_known() -> None:
+    normal = np.zeros((256, 50), dtype=np.float32)
+    fitting = replace(dte.FITTING, epochs=200, learning_rate=1e-3)
+    detector = dte.diffusion_time("gaussian", fitting=fitting, device="cpu").fit(normal)
+    time = 200
+    noise = np.random.default_rng(0).normal(size=(300, 50)) * float(dte.noise_variance()[time]) ** 0.5
+    assert detector.anomaly_score(noise).mean() == pytest.approx(time, abs=30)
+
+
+# GOAD ----------------------------------------------------------------------------------------------------------------
+
+
+def test_centre_loss_is_zero_for_centres_that_are_far_apart() -> None:
+    features = torch.tensor([[10.0, 0.0], [0.0, 10.0]]).expand(4, 2, 2)
+    assert goad.centre_loss(features) == 0
+
+
+def test_centre_loss_is_the_margin_where_all_features_are_the_same() -> None:
+    assert goad.centre_loss(torch.ones(4, 3, 2)) == goad.MARGIN
+
+
+def test_the_goad_score_is_the_surprise_of_finding_each_map_by_its_centre() -> None:
+    torch.manual_seed(0)
+    network = goad.MapClassifier(5, n_maps=3)
+    rows = torch.rand(4, 5)
+    with torch.no_grad():
+        network.settle([rows[:3], rows[3:]])
+        features = network.look(rows)
+        centres = features.mean(dim=0)
+        expected = []
+        for row in features:
+            distance = torch.tensor([[float((f - c).square().sum()) for c in centres] for f in row])
+            expected.append(-sum(float((-distance[m]).softmax(dim=0)[m].log()) for m in range(3)))
+        torch.testing.assert_close(network.score(rows), torch.tensor(expected), rtol=1e-3, atol=1e-4)
+
+
+# ICL -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_columns", [4, 39, 41, 161, 400])
+def test_every_run_and_its_rest_are_the_whole_row(n_columns: int) -> None:
+    order = torch.randperm(n_columns, generator=Generator().manual_seed(0))
+    matcher = icl.RunMatcher(order)
+    both = torch.cat([matcher.runs_SK, matcher.rests_SR], dim=1).sort(dim=1).values
+    assert (both == torch.arange(n_columns)).all()
+    assert (matcher.runs_SK[0] == order[: matcher.runs_SK.shape[1]]).all()
+    assert len(both) <= 151
+
+
+def test_runs_that_cannot_be_told_apart_lose_as_much_as_guessing() -> None:
+    matcher = icl.RunMatcher(torch.arange(6)).eval()
+    with torch.no_grad():
+        for parameter in matcher.parameters():
+            parameter.zero_()
+    assert matcher(torch.rand(2, 6)).tolist() == pytest.approx([math.log(5)] * 2)
+
+
+def test_icl_refuses_a_row_without_parts() -> None:
+    with pytest.raises(InputError, match="at least 4 columns"):
+        icl.internal_contrast(device="cpu").fit(np.eye(3, dtype=np.float32))
+
+
+# MCM -----------------------------------------------------------------------------------------------------------------
+
+
+def test_masks_at_right_angles_are_less_alike_than_equal_ones() -> None:
+    apart = mcm.likeness(torch.eye(4)[None])
+    equal = mcm.likeness(torch.ones(1, 4, 4))
+    assert float(apart) == pytest.approx(4 / 3)
+    assert float(equal) == pytest.approx(4 / 3 + 4 / mcm.TEMPERATURE / (3 * math.log(3)))
+
+
+def test_the_mcm_score_is_the_mean_distance_of_the_restored_rows() -> None:
+    network = mcm.MaskedCells(4, n_masks=3)
+    with torch.no_grad():
+        for layer in network.decode.parameters():
+            layer.zero_()  # every restored row is zero
+        rows = torch.tensor([[3.0, 4.0, 0.0, 0.0]])
+        assert network.score(rows).tolist() == [5.0]
+
+
+def test_all_mask_networks_at_once_are_the_networks_one_by_one() -> None:
+    torch.manual_seed(0)
+    network, rows = mcm.MaskedCells(5, n_masks=3), torch.rand(2, 5)
+    first, second, third = network.mask_layers
+    one_by_one = [((rows @ first[m]).relu() @ second[m]).relu() @ third[m] for m in range(3)]
+    torch.testing.assert_close(network.masks(rows), torch.stack(one_by_one, dim=1))
+
+
+# DRL -----------------------------------------------------------------------------------------------------------------
+
+
+def test_directions_are_unit_vectors_at_right_angles() -> None:
+    directions = drl.orthogonal(5, 128)
+    torch.testing.assert_close(directions @ directions.T, torch.eye(5), atol=1e-5, rtol=0)
+
+
+def test_directions_are_not_trained() -> None:
+    rows = np.eye(8, dtype=np.float32)
+    early, late = (
+        drl.decomposition(fitting=Fitting(epochs=epochs), device="cpu").fit(rows).network_ for epochs in (1, 9)
+    )
+    assert torch.equal(early.directions_DZ, late.directions_DZ)
+
+
+def test_crowding_is_one_for_equal_weights_and_zero_at_right_angles() -> None:
+    assert float(drl.crowding(torch.ones(10, 5))) == pytest.approx(0.9)  # a row is not compared with itself
+    assert float(drl.crowding(torch.eye(5))) == pytest.approx(0)
