@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check bench clean
+.PHONY: help install demo test browser check bench clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -24,6 +24,12 @@ demo: $(STAMP) ## generate claims, fit, and show the oddest ones with their reas
 # One thread per worker: two workers with a torch pool each would fight over the same cores.
 test: $(STAMP) ## run the tests, doctests and the code in README and docs (ARGS="-k word")
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+# The report's page is tested in a real browser where there is one; without it those tests are skipped.
+browser: ## install Chromium for the browser tests where this machine allows it (Debian, as root)
+	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
+		|| echo 'no Chromium here and none could be installed: the browser tests will be skipped'
 
 check: $(STAMP) ## ruff, mypy, and who may import whom
 	$(BIN)/ruff check .

@@ -1,0 +1,103 @@
+"use strict";
+
+// The anomalies as data: what each row holds, which rows match, in which order. Nothing here touches the page.
+const anomalies = (data) => {
+  const total = data.number.length;
+  const shades = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  const parts = 6;
+  const kept = new Map();
+  const once = (key, make) => {
+    if (!kept.has(key)) kept.set(key, make());
+    return kept.get(key);
+  };
+
+  // The explained cells of a row, the strongest first.
+  const cells = (row) => {
+    const flat = data.cells[row], found = [];
+    for (let i = 0; i < flat.length; i += parts) {
+      const [field, value, share, expected, probability, marks] = flat.slice(i, i + parts);
+      const texts = data.columns[field].texts;
+      found.push({
+        field, share, probability,
+        name: data.columns[field].name, value: texts[value], expected: texts[expected],
+        odd: (marks & 1) > 0, unseen: (marks & 2) > 0, asExpected: (marks & 4) > 0,
+      });
+    }
+    return found;
+  };
+
+  const isOdd = (row, field) => {
+    const flat = data.cells[row];
+    for (let i = 0; i < flat.length; i += parts) if (flat[i] === field && flat[i + 5] & 1) return true;
+    return false;
+  };
+
+  const text = (column, row) => column.texts[column.at[row]];
+  // What a cell is shaded by: its share in percent, as far as it is drawn.
+  const share = (row, field) => (row < data.shade.length ? (shades.indexOf(data.shade[row][field]) / 61) * data.full : 0);
+
+  // For each column, which of its texts hold the words looked for; rows then only look up their numbers.
+  const finder = (wanted) => {
+    const needle = wanted.toLowerCase();
+    const hits = (column) => once(column, () => column.texts.map((one) => one.toLowerCase())).map((one) => one.includes(needle));
+    const columns = [...data.columns, ...data.context].map((column) => [column.at, hits(column)]).filter(([, hit]) => hit.includes(true));
+    const fields = data.columns.map(hits);
+    return (row) => {
+      if (String(data.number[row]).includes(needle)) return true;
+      for (const [at, hit] of columns) if (row < at.length && hit[at[row]]) return true;
+      if (row < data.shade.length) return false;
+      const flat = data.cells[row];
+      for (let i = 0; i < flat.length; i += parts) if (fields[flat[i]][flat[i + 1]]) return true;
+      return false;
+    };
+  };
+
+  // The place of each text of a column in its order: numbers by size, then texts by the reader's alphabet.
+  const places = (column) => once(column.texts, () => {
+    const collator = new Intl.Collator(undefined, { numeric: true });
+    const number = column.texts.map((one) => (one.trim() === "" ? NaN : Number(one)));
+    const order = column.texts.map((_, i) => i).sort((a, b) => {
+      const [x, y] = [number[a], number[b]];
+      if (!Number.isNaN(x) && !Number.isNaN(y)) return x - y;
+      if (Number.isNaN(x) !== Number.isNaN(y)) return Number.isNaN(x) ? 1 : -1;
+      return collator.compare(column.texts[a], column.texts[b]);
+    });
+    const place = new Array(order.length);
+    order.forEach((one, i) => { place[one] = column.texts[one] === "missing" ? Infinity : i; });
+    return place;
+  });
+
+  // What rows are sorted by; Infinity (missing, or not kept) comes last either way.
+  const sortKeys = {
+    score: () => (row) => total - row,
+    number: () => (row) => data.number[row],
+    column: (at) => byColumn(data.columns[at]),
+    context: (at) => byColumn(data.context[at]),
+  };
+  const byColumn = (column) => {
+    const place = places(column);
+    return (row) => (row < column.at.length ? place[column.at[row]] : Infinity);
+  };
+
+  const choose = ({ find, odd, group, pattern, sort, descending }) => {
+    const found = find.trim() ? finder(find.trim()) : () => true;
+    const rows = [];
+    for (let row = 0; row < total; row += 1) {
+      if (group >= 0 && data.group[row] !== group) continue;
+      if (pattern >= 0 && data.pattern[row] !== pattern) continue;
+      if (odd >= 0 && !isOdd(row, odd)) continue;
+      if (found(row)) rows.push(row);
+    }
+    const [kind, at] = sort.split(":");
+    const key = sortKeys[kind](Number(at)), way = descending ? -1 : 1;
+    return rows.map((row) => [key(row), row]).sort(([a, i], [b, j]) => {
+      if (a === b) return i - j;
+      if (a === Infinity || b === Infinity) return a === Infinity ? 1 : -1;
+      return way * (a - b);
+    }).map(([, row]) => row);
+  };
+
+  // How many odd cells a row has beyond those that are explained.
+  const more = new Map(data.more);
+  return { data, total, cells, text, share, choose, more: (row) => more.get(row) ?? 0 };
+};

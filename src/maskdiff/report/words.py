@@ -1,0 +1,78 @@
+"""Numbers and cell values as the page shows them; the page's own script repeats none of this."""
+
+from __future__ import annotations
+
+import math
+import re
+
+LONGEST_VALUE = 300
+LONG_FLOAT = re.compile(r"-?\d+\.\d+(e[+-]?\d+)?", re.IGNORECASE)
+# Characters that cannot be seen, or that turn the others round: often the very reason why a value is odd. Joiners are
+# left alone, since some scripts need them. Control characters have pictures of their own.
+UNSEEN = (0xA0, 0xAD, 0x61C, 0x200B, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF)
+VISIBLE: dict[int, str] = {
+    **{code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n"},
+    **{code: f"⟨U+{code:04X}⟩" for code in (*range(0x80, 0xA0), *UNSEEN)},
+    0x7F: "␡",
+}
+
+
+def count(n: int) -> str:
+    """
+    >>> count(12345)
+    '12,345'
+    """
+    return f"{n:,}"
+
+
+def percent(share: float) -> str:
+    """A share as a person says it: one decimal where it matters, never a 0% or 100% that is not exact.
+
+    >>> [percent(x) for x in (0, 0.0001, 0.081, 0.4476, 0.9996, 1)]
+    ['0%', '<0.1%', '8.1%', '45%', '>99.9%', '100%']
+    """
+    thousandths = math.floor(1000 * share + 0.5)
+    if thousandths <= 0:
+        return "<0.1%" if share > 0 else "0%"
+    if thousandths >= 1000:
+        return ">99.9%" if share < 1 else "100%"
+    if thousandths < 100 or thousandths > 990:
+        return f"{thousandths / 10:.1f}%"
+    return f"{math.floor(thousandths / 10 + 0.5)}%"
+
+
+def rate(value: float) -> str:
+    """
+    >>> rate(0.01), rate(0.0005)
+    ('1%', '0.05%')
+    """
+    return f"{100 * value:.3g}%"
+
+
+def score(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def p_value(p: float) -> str:
+    """Two digits that count, without an exponent.
+
+    >>> p_value(0.00049975), p_value(0.034), p_value(1.0)
+    ('0.0005', '0.034', '1')
+    """
+    return f"{float(f'{p:.2g}'):.12f}".rstrip("0").rstrip(".")
+
+
+def shown(value: str, *, number: bool = False) -> str:
+    """A cell's value for the page: what cannot be seen is made visible, and what is very long is cut.
+
+    Of numbers only the digits that tell are kept: 29.490000000000002 is a sum's rounding, not what anyone wrote.
+
+    >>> shown("29.490000000000002", number=True), shown("a\\x00b"), shown("http\\u200b"), shown("http ")
+    ('29.49', 'a␀b', 'http⟨U+200B⟩', "'http '")
+    """
+    if number and LONG_FLOAT.fullmatch(value):
+        return f"{float(value):.10g}"
+    if len(value) > LONGEST_VALUE:
+        value = f"{value[:LONGEST_VALUE]}… ({len(value):,} characters)"
+    value = value.translate(VISIBLE)
+    return value if value == value.strip() else f"'{value}'"
