@@ -1,29 +1,61 @@
 """What the README, the guide and the examples show is run, so it cannot rot.
 
-The blocks of one page share their names and run in order, as one test, in an empty folder. A block that cannot run
-everywhere is preceded by `<!--- skip: next if(condition, reason="...") -->`. Doctests of src are collected by pytest.
+The blocks of one page share their names and run in order, as one test, in an empty folder. Console blocks run their
+commands and compare what is printed; any number stands for any other, and a line of dots for any lines. A block that
+cannot run everywhere is preceded by `<!--- skip: next if(condition, reason="...") -->`. Doctests of src are collected by pytest.
 """
 
 from __future__ import annotations
 
 import doctest
+import os
+import re
 import runpy
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 from unittest import SkipTest
 
 import pytest
-from sybil import Document
-from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+from sybil import Document, Example
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
+def run_console(example: Example) -> None:
+    """Run each `$ maskdiff ...` line and compare what it prints with the lines below it."""
+    for block in example.parsed.split("$ ")[1:]:
+        command, _, shown = block.partition("\n")
+        program, *arguments = shlex.split(command)
+        assert program == "maskdiff", f"only maskdiff is run here, not {program}"
+        environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "COLUMNS": "120"}
+        told = subprocess.run(
+            [sys.executable, "-m", "maskdiff", *arguments], capture_output=True, text=True, env=environment, check=False
+        )
+        printed = told.stdout + "".join(line for line in told.stderr.splitlines(True) if not line.startswith("note:"))
+        assert re.fullmatch(pattern_of(shown), plain(printed)), f"{command} printed:\n{printed}"
+
+
+def plain(text: str) -> str:
+    """Without numbers, bars and trailing blanks."""
+    lines = re.sub(r"[█▏▎▍▌▋▊▉]+", "", re.sub(r"\d[\d,.]*", "#", text)).splitlines()
+    return "\n".join(re.sub(r" +", " ", line).strip() for line in lines).strip()
+
+
+def pattern_of(shown: str) -> str:
+    return (
+        re.escape(plain(shown)).replace(re.escape("...") + "\\\n", r"(?:.*\n)*?").replace(re.escape("..."), r"[\s\S]*")
+    )
+
+
 def read_page(page: Path) -> Document:
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    document = Document.parse(str(page), PythonCodeBlockParser(doctest_optionflags=flags), SkipParser())
+    parsers = [PythonCodeBlockParser(doctest_optionflags=flags), CodeBlockParser("console", run_console), SkipParser()]
+    document = Document.parse(str(page), *parsers)
     document.namespace["__name__"] = page.stem
     return document
 
@@ -45,7 +77,7 @@ def name_of(path: Path) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_python_block_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_block_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run_page(page)
 
@@ -59,6 +91,14 @@ def test_a_wrong_block_is_noticed(wrong: str, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"# Page\n\n```python\n{wrong}\n```\n")
     with pytest.raises((RuntimeError, AssertionError)):
+        run_page(page)
+
+
+@pytest.mark.parametrize("shown", ["maskdiff 9.9\nmore", "something else"])
+def test_a_console_block_that_shows_something_else_is_noticed(shown: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"```console\n$ maskdiff --version\n{shown}\n```\n")
+    with pytest.raises(AssertionError, match="printed"):
         run_page(page)
 
 

@@ -1,0 +1,106 @@
+"""The commands, and what becomes of errors: one plain line, exit status 2 for the user's mistakes, 1 for ours."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from maskdiff.cli.demo import demo
+from maskdiff.cli.evaluate import evaluate
+from maskdiff.cli.explain import explain
+from maskdiff.cli.fit import fit
+from maskdiff.cli.inspect import inspect
+from maskdiff.cli.report import report
+from maskdiff.cli.score import score
+from maskdiff.cli.voice import Voice, printable
+from maskdiff.errors import MaskdiffError
+
+# The last two as shells count processes that Ctrl-C or a closed pipe ended.
+OURS, YOURS, INTERRUPTED, UNREAD = 1, 2, 130, 141
+
+app = typer.Typer(
+    help="Find anomalies in tables and the cells that explain them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (fit, score, explain, report, inspect, evaluate, demo):
+    app.command()(command)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from maskdiff import __version__
+
+        print(f"maskdiff {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="And stop.")] = False,
+) -> None:
+    """Find anomalies in tables and the cells that explain them."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; its exit status."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    voice = Voice(debug="--debug" in given)
+    try:
+        with _terminating_politely(), voice.noting_warnings():
+            status = typer.main.get_command(app).main(given, prog_name="maskdiff", standalone_mode=False, obj=voice)
+        sys.stdout.flush()
+        return _interrupted() if status == INTERRUPTED else status if isinstance(status, int) else 0
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNREAD
+    except (KeyboardInterrupt, typer.Abort):
+        return _interrupted()
+    except Exception as error:
+        if voice.debug:
+            raise
+        return _told(error)
+
+
+def _told(error: Exception) -> int:
+    """Say in one line what went wrong; the exit status."""
+    if hasattr(error, "format_message"):  # of the parser of arguments
+        return _say(f"{error.format_message()} Try --help.", YOURS)
+    if isinstance(error, MaskdiffError):
+        return _say(str(error), YOURS)
+    if isinstance(error, OSError) and error.strerror:
+        return _say(f"{error.filename or 'a file'}: {error.strerror}.", YOURS)
+    what = str(error).splitlines() or ["no message"]
+    return _say(f"{type(error).__name__}: {what[0]}. This is a fault of maskdiff; --debug shows where.", OURS)
+
+
+def _interrupted() -> int:
+    print("interrupted: no file was written or changed", file=sys.stderr)
+    return INTERRUPTED
+
+
+def _say(what: str, status: int) -> int:
+    print(f"error: {printable(' '.join(what.split()))}", file=sys.stderr)
+    return status
+
+
+@contextmanager
+def _terminating_politely() -> Iterator[None]:
+    """A request to end is treated like Ctrl-C, so that temporary files go."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,107 @@
+"""`maskdiff inspect`: what a model holds."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from maskdiff.cli import options
+from maskdiff.cli.voice import Voice, counted, percent, printable, table
+
+if TYPE_CHECKING:
+    from maskdiff.detectors import TableDetector
+
+_RATES = (0.1, 0.05, 0.01, 0.001)
+_LIBRARIES = ("torch", "numpy", "pyarrow")
+_SHOWN_LABELS = 4
+
+
+def inspect(
+    ctx: typer.Context,
+    model: options.Model,
+    labels: Annotated[bool, typer.Option("--labels", help="Every category and bin, with its normal rows.")] = False,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Show a model's columns, settings, calibration and versions."""
+    from maskdiff.storage import load
+
+    voice: Voice = ctx.obj
+    detector = load(model)
+    columns, settings, calibration = _columns(detector, labels), _settings(detector), _calibration(detector)
+    versions = _versions(model)
+    voice.facts(
+        command="inspect", model=model, columns=columns, settings=settings, calibration=calibration, versions=versions
+    )
+    thresholds = ", ".join(f"{gamma:.4g} ({percent(float(rate))})" for rate, gamma in calibration["thresholds"].items())
+    voice.say(
+        f"{printable(Path(model).name)}: {counted(len(columns), 'column')}, "
+        f"calibrated on {counted(calibration['rows'], 'normal row')}",
+        "",
+        table(("column", "read as", "codes", "missing", "holds"), (_line(column, labels) for column in columns)),
+        "",
+        table(("setting", "value"), ((name, str(value)) for name, value in settings.items())),
+        "",
+        f"thresholds (and their false-alarm rates): {thresholds}",
+        f"versions: {', '.join(f'{name} {number}' for name, number in versions.items())}",
+    )
+
+
+def _columns(detector: TableDetector, labels: bool) -> list[dict[str, Any]]:
+    """The summary of each column, with its labels and how many normal rows held each."""
+    fields = {field.name: field for field in detector.encoder_.schema_}
+    most = None if labels else _SHOWN_LABELS
+    return [
+        column | {"labels": dict(list(zip(field.labels, field.counts, strict=True))[:most])}
+        if (field := fields.get(column["name"]))
+        else column | {"labels": {}}
+        for column in detector.encoder_.summary()
+    ]
+
+
+def _line(column: dict[str, Any], labels: bool) -> tuple[str, ...]:
+    missing = percent(column["missing"]) if column["missing"] else ""
+    if column["left_out"]:
+        return column["name"], f"left out: {column['left_out']}", "", missing, ""
+    words = [f"{label} ({count:,})" if labels else label for label, count in column["labels"].items()]
+    more = ", ..." if column["codes"] > len(words) else ""
+    return column["name"], column["kind"], f"{column['codes']:,}", missing, ", ".join(words) + more
+
+
+def _settings(detector: TableDetector) -> dict[str, Any]:
+    hidden = ("progress", "device", "columns")
+    told = {name: value for name, value in detector.get_params(deep=False).items() if name not in hidden}
+    told |= {"probes": detector.probes_, "reconstructor": detector.reconstructor_}
+    return {name: value if isinstance(value, str | int | float | None) else repr(value) for name, value in told.items()}
+
+
+def _calibration(detector: TableDetector) -> dict[str, Any]:
+    calibration = detector.calibration_
+    own = calibration.rate_or_default(detector.false_alarm_rate)
+    rates = [rate for rate in sorted({own, *_RATES}, reverse=True) if rate >= calibration.finest_rate]
+    return {
+        "rows": len(calibration),
+        "median_score": float(calibration.scores[len(calibration) // 2]),
+        "highest_score": float(calibration.scores[-1]),
+        "false_alarm_rate": own,
+        "thresholds": {f"{rate:g}": calibration.threshold(rate) for rate in rates},
+    }
+
+
+def _versions(model: str) -> dict[str, str]:
+    """What the file says about its making, and what reads it here."""
+    from importlib.metadata import version
+
+    from safetensors import safe_open
+
+    from maskdiff import __version__
+
+    with safe_open(model, framework="np") as file:
+        header = file.metadata()
+    made = {"model format": header["format"], **({"written by": header["version"]} if "version" in header else {})}
+    here = {"maskdiff": __version__, "python": platform.python_version()}
+    return made | here | {name: version(name) for name in _LIBRARIES}

@@ -1,0 +1,196 @@
+"""Real files through the real command: whatever the format, the rows come back untouched with the same verdicts."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import maskdiff
+
+from .conftest import connections
+from .running import call, run, same_model
+
+ADDED = ["anomaly_score", "p_value", "is_anomaly"]
+READERS = {
+    "csv": lambda path: pd.read_csv(path, dtype={"port": str}),
+    "parquet": pd.read_parquet,
+    "jsonl": lambda path: pd.DataFrame(map(json.loads, path.read_text().splitlines())),
+    "arrow": pd.read_feather,
+}
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_rows_come_back_untouched_in_the_format_they_came_in(kind, home, model, tmp_path):
+    said = run("score", model, home / f"new.{kind}", "-o", tmp_path / f"scored.{kind}")
+    assert said.status == 0, said.err
+    before, after = READERS[kind](home / f"new.{kind}"), READERS[kind](tmp_path / f"scored.{kind}")
+    assert after.columns.tolist() == [*before.columns, *ADDED]
+    pd.testing.assert_frame_equal(after[before.columns], before)
+    assert after["is_anomaly"].to_numpy().nonzero()[0].tolist() == [57, 58, 59]
+
+
+def test_cells_of_csv_come_back_letter_by_letter(home, model):
+    said = run("score", model, "-", stdin=(home / "new.csv").read_bytes())
+    assert said.status == 0
+    before = (home / "new.csv").read_text().splitlines()
+    assert [line.rsplit(",", 3)[0] for line in said.out.splitlines()] == before
+    assert said.err.startswith("60 rows, 3 anomalies (5%)")
+
+
+def test_the_same_rows_get_the_same_scores_through_python_and_every_format(home, model, tmp_path):
+    detector = maskdiff.load(model)
+    expected = detector.anomaly_score(pd.read_csv(home / "new.csv", dtype={"port": str}))
+    for kind, read in READERS.items():
+        said = call("score", model, home / f"new.{kind}", "-o", tmp_path / f"scored.{kind}")
+        assert said.status == 0, said.err
+        np.testing.assert_allclose(read(tmp_path / f"scored.{kind}")["anomaly_score"], expected, rtol=1e-12)
+
+
+def test_one_format_becomes_another(home, model, tmp_path):
+    files = ["new.csv", "a.parquet", "b.jsonl.gz", "c.arrow", "d.tsv", "e.csv.gz"]
+    (tmp_path / files[0]).write_bytes((home / files[0]).read_bytes())
+    for number, (before, after) in enumerate(pairwise(files)):
+        said = call("score", model, tmp_path / before, "-o", tmp_path / after, "--prefix", f"{number}_")
+        assert said.status == 0, said.err
+    last = pd.read_csv(tmp_path / files[-1], dtype=str, keep_default_na=False)
+    first = pd.read_csv(tmp_path / files[0], dtype=str, keep_default_na=False)
+    pd.testing.assert_frame_equal(last[first.columns], first)
+    scores = last[[f"{number}_anomaly_score" for number in range(5)]].astype(float)
+    assert (scores.nunique(axis=1) == 1).all()
+
+
+def test_a_model_is_the_same_learned_from_csv_from_parquet_or_in_python(home, tmp_path):
+    table = pd.read_csv(home / "normal.csv").drop(columns="day")  # dates: pandas leaves them texts
+    table.to_csv(tmp_path / "normal.csv", index=False)
+    table.to_parquet(tmp_path / "normal.parquet")
+    for kind in ("csv", "parquet"):
+        call("fit", tmp_path / f"normal.{kind}", "-o", tmp_path / f"{kind}.maskdiff", "--reconstructor", "kernel")
+    python = maskdiff.TableDetector("kernel", progress=False).fit(table.drop(columns="id"))
+    maskdiff.save(python, tmp_path / "python.maskdiff")
+    models = [maskdiff.load(tmp_path / f"{name}.maskdiff") for name in ("csv", "parquet", "python")]
+    states = [model.encoder_.to_state()["columns"] for model in models]
+    assert states[0] == states[1] == states[2]
+    assert len({tuple(model.calibration_.scores) for model in models}) == 1
+
+
+def test_a_pipe_may_carry_any_format_in_and_out(home, model):
+    said = call("score", model, "-", "--format", "jsonl", stdin=(home / "new.jsonl").read_bytes())
+    assert pd.read_csv(io.StringIO(said.out))["is_anomaly"].sum() == 3
+    packed = gzip.compress((home / "new.csv").read_bytes())
+    said = call("score", model, "-", "--out-format", "jsonl", stdin=packed)
+    assert pd.read_json(io.StringIO(said.out), lines=True)["is_anomaly"].sum() == 3
+
+
+def test_a_model_can_be_learned_from_a_pipe(home, model, tmp_path):
+    options = ("--reconstructor", "kernel", "--categorical", "port")
+    said = call("fit", "-", "-o", tmp_path / "piped.maskdiff", *options, stdin=(home / "normal.csv").read_bytes())
+    assert said.status == 0, said.err
+    assert same_model(tmp_path / "piped.maskdiff", model)
+
+
+WINDOWS = {"line ends": lambda text: text.replace("\n", "\r\n"), "byte-order mark": lambda text: "\ufeff" + text}
+
+
+@pytest.mark.parametrize("change", WINDOWS.values(), ids=WINDOWS)
+def test_files_from_windows_get_the_same_scores(change, home, model, tmp_path):
+    text = (home / "new.csv").read_text()
+    (tmp_path / "windows.csv").write_bytes(change(text).encode())
+    scores = [call("score", model, path).out for path in (tmp_path / "windows.csv", home / "new.csv")]
+    assert scores[0] == scores[1]
+
+
+def test_semicolons_go_out_as_they_came_in(home, model, tmp_path):
+    pd.read_csv(home / "new.csv", dtype=str).to_csv(tmp_path / "new.csv", index=False, sep=";")
+    said = call("score", model, tmp_path / "new.csv")
+    assert said.out.splitlines()[0].endswith(";anomaly_score;p_value;is_anomaly")
+
+
+def test_another_encoding_is_learned_and_scored_when_named(tmp_path):
+    rows = "where,what\n" + "café,thé\nbar,bière\n" * 30
+    (tmp_path / "rows.csv").write_bytes(rows.encode("cp1252"))
+    refused = call("fit", tmp_path / "rows.csv", "-o", tmp_path / "m", "--reconstructor", "kernel")
+    assert refused.is_refusal
+    assert "line 2: the byte 0xe9 is not utf-8" in refused.err
+    options = ("--encoding", "cp1252")
+    assert call("fit", tmp_path / "rows.csv", "-o", tmp_path / "m", "--reconstructor", "kernel", *options).status == 0
+    said = call("score", tmp_path / "m", tmp_path / "rows.csv", *options)
+    assert said.out.splitlines()[1].startswith("café,thé,")
+
+
+def test_a_repeated_name_is_refused_only_where_it_is_needed(home, model, tmp_path):
+    lines = (home / "new.csv").read_text().splitlines()
+    (tmp_path / "extra.csv").write_text("\n".join([f"x,{lines[0]},x", *(f"1,{line},2" for line in lines[1:])]))
+    said = call("score", model, tmp_path / "extra.csv")
+    assert said.status == 0
+    assert said.out.splitlines()[1].startswith(f"1,{lines[1]},2,")
+    assert "note: ignored, for the model has never seen them: x" in said.err
+    (tmp_path / "twice.csv").write_text("\n".join(f"{line},{line.split(',')[1]}" for line in lines))
+    refused = call("score", model, tmp_path / "twice.csv")
+    assert refused.is_refusal
+    assert "columns 2 and 10 are both named 'protocol'" in refused.err
+
+
+def test_bad_lines_are_refused_by_number_or_skipped_and_counted(home, model, tmp_path):
+    lines = (home / "new.csv").read_text().splitlines()
+    (tmp_path / "bad.csv").write_text("\n".join([*lines[:5], "1,2", *lines[5:]]))
+    refused = call("score", model, tmp_path / "bad.csv", "-o", tmp_path / "out.csv")
+    assert refused.is_refusal
+    assert "bad.csv, line 6: 2 cells, where the header has 9" in refused.err
+    assert not (tmp_path / "out.csv").exists()
+    said = call("score", model, tmp_path / "bad.csv", "-o", tmp_path / "out.csv", "--on-bad-lines", "skip", "--json")
+    assert '"skipped_lines": 1' in said.out
+    assert "note: 1 line could not be read" in said.err
+    assert len(pd.read_csv(tmp_path / "out.csv")) == 60
+
+
+def test_a_thousand_columns_are_no_trouble(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 3, (40, 1000)), columns=[f"c{at}" for at in range(1000)])
+    table.to_csv(tmp_path / "wide.csv", index=False)
+    assert call("fit", tmp_path / "wide.csv", "-o", tmp_path / "m", "--reconstructor", "kernel").status == 0
+    table.head(3).to_csv(tmp_path / "new.csv", index=False)
+    said = call("score", tmp_path / "m", tmp_path / "new.csv", "--explain", "1")
+    assert said.status == 0
+    assert len(said.out.splitlines()[0].split(",")) == 1000 + 3 + 7
+
+
+def test_a_hundred_thousand_categories_are_no_trouble(tmp_path):
+    words = np.array([f"word{number}" for number in range(100_000)])
+    rows = pd.DataFrame({"word": np.concatenate([words, words[:20_000]]), "kind": np.tile(["a", "b"], 60_000)})
+    rows.to_csv(tmp_path / "words.csv", index=False)
+    assert call("fit", tmp_path / "words.csv", "-o", tmp_path / "m", "--reconstructor", "kernel").status == 0
+    rows.iloc[[7, 8]].assign(word=["word7", "never seen"]).to_csv(tmp_path / "new.csv", index=False)
+    scored = pd.read_csv(io.StringIO(call("score", tmp_path / "m", tmp_path / "new.csv").out))
+    assert scored["anomaly_score"][1] > scored["anomaly_score"][0]
+
+
+def test_a_file_without_rows_is_scored_to_a_file_without_rows(home, model, tmp_path):
+    (tmp_path / "none.csv").write_text((home / "new.csv").read_text().splitlines()[0])
+    said = call("score", model, tmp_path / "none.csv", "--explain", "1")
+    assert said.status == 0
+    assert len(said.out.splitlines()) == 1
+
+
+def test_batches_do_not_change_what_is_written(home, model, monkeypatch):
+    choices = ([], ["--only-anomalies"], ["--top", "5"], ["--false-discovery-rate", "0.5", "--only-anomalies"])
+    options = [[*choice, "--explain", "2"] for choice in choices]
+    whole = [call("score", model, home / "new.csv", *choice).out for choice in options]
+    monkeypatch.setattr("maskdiff.files.rows._ROWS_AT_ONCE", 7)
+    for choice, expected in zip(options, whole, strict=True):
+        found = call("score", model, home / "new.csv", *choice).out
+        one, other = (pd.read_csv(io.StringIO(text)) for text in (found, expected))
+        pd.testing.assert_frame_equal(one, other, rtol=1e-6)
+
+
+def test_columns_made_of_other_rows_in_another_order_are_found_by_name(home, model, tmp_path):
+    new = connections(20, seed=5)
+    new.to_csv(tmp_path / "a.csv", index=False)
+    new[new.columns[::-1]].to_csv(tmp_path / "b.csv", index=False)
+    a, b = (pd.read_csv(io.StringIO(call("score", model, tmp_path / name).out)) for name in ("a.csv", "b.csv"))
+    assert a["anomaly_score"].tolist() == b["anomaly_score"].tolist()
