@@ -2,7 +2,8 @@
 
 The blocks of one page share their names and run in order, as one test, in an empty folder. Console blocks run their
 commands and compare what is printed; any number stands for any other, and a line of dots for any lines. A block that
-cannot run everywhere is preceded by `<!--- skip: next if(condition, reason="...") -->`. Doctests of src are collected by pytest.
+cannot run everywhere is preceded by `<!--- skip: next if(condition, reason="...") -->`. Doctests of
+src are collected by pytest.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""maskdiff finds anomalies in categorical and mixed-type tables and says which cells are wrong.
+"""maskdiff finds anomalies in tables, token sequences and text, and says which cells are wrong.
 
 A masked diffusion model learns normal rows. A row is scored by hiding random cells at several levels and averaging how
 surprised the model is by the true values. Scores are in nats; **higher = more anomalous**.
@@ -19,8 +19,15 @@ if TYPE_CHECKING:
     from maskdiff.detectors import TableDetector
     from maskdiff.masking import MaskedViews, Schedule
     from maskdiff.probes import ProbeGrid
-    from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor, Reconstructor
+    from maskdiff.reconstructors import (
+        KernelReconstructor,
+        MLPReconstructor,
+        PretrainedReconstructor,
+        Reconstructor,
+        TransformerReconstructor,
+    )
     from maskdiff.storage import load, save
+    from maskdiff.token_detectors import SequenceDetector, TextDetector
     from maskdiff.training import Epochs, HeldOutLoss, Steps, Training
 
 __version__ = "0.1.0"
@@ -33,12 +40,16 @@ _HOMES = {
     "KernelReconstructor": "reconstructors",
     "MLPReconstructor": "reconstructors",
     "MaskedViews": "masking",
+    "PretrainedReconstructor": "reconstructors",
     "ProbeGrid": "probes",
     "Reconstructor": "reconstructors",
     "Schedule": "masking",
+    "SequenceDetector": "token_detectors",
     "Steps": "training",
     "TableDetector": "detectors",
+    "TextDetector": "token_detectors",
     "Training": "training",
+    "TransformerReconstructor": "reconstructors",
     "load": "storage",
     "save": "storage",
 }
@@ -51,12 +62,16 @@ __all__ = [
     "KernelReconstructor",
     "MLPReconstructor",
     "MaskedViews",
+    "PretrainedReconstructor",
     "ProbeGrid",
     "Reconstructor",
     "Schedule",
+    "SequenceDetector",
     "Steps",
     "TableDetector",
+    "TextDetector",
     "Training",
+    "TransformerReconstructor",
     "datasets",
     "errors",
     "load",

@@ -22,13 +22,14 @@ _TIE = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """The sorted scores of the calibration rows, shape (n,)."""
+    """The sorted scores of the calibration rows, shape (n,). A row without evidence, scored NaN, is none of them."""
 
     scores: FloatArray
 
     @classmethod
     def from_scores(cls, scores: ArrayLike) -> Calibration:
-        return cls(np.sort(np.asarray(scores, dtype=np.float64)))
+        told = np.asarray(scores, dtype=np.float64)
+        return cls(np.sort(told[~np.isnan(told)]))
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -39,14 +40,15 @@ class Calibration:
         return 1 / (len(self.scores) + 1)
 
     def p_values(self, scores: ArrayLike) -> FloatArray:
-        """How likely a normal row is to score at least this high, shape (n,).
+        """How likely a normal row is to score at least this high, shape (n,); 1 for a row without evidence (NaN).
 
         >>> Calibration.from_scores([1.0, 2.0, 3.0]).p_values([0.5, 2.5, 9.0])
         array([1.  , 0.5 , 0.25])
         """
         new = np.asarray(scores, dtype=np.float64)
         reached = len(self.scores) - np.searchsorted(self.scores, new - _slack(new), side="left")
-        return np.asarray((1.0 + reached) / (len(self.scores) + 1.0), dtype=np.float64)
+        p_values = (1.0 + reached) / (len(self.scores) + 1.0)
+        return np.asarray(np.where(np.isnan(new), 1.0, p_values), dtype=np.float64)
 
     def threshold(self, false_alarm_rate: float) -> float:
         """gamma such that a normal row scores above it with probability at most this rate.

@@ -14,7 +14,8 @@ MaskdiffError
 └── MissingExtraError (ImportError)  an optional dependency is not installed
 
 MaskdiffWarning (UserWarning)
-└── LeftOutWarning                   columns that were left out, and why
+├── LeftOutWarning                   columns that were left out, and why
+└── NoEvidenceWarning                rows of tokens without a single token, which cannot be judged
 """
 
 
@@ -81,3 +82,7 @@ class MaskdiffWarning(UserWarning):
 
 class LeftOutWarning(MaskdiffWarning):
     """Columns that were left out of the model, and why."""
+
+
+class NoEvidenceWarning(MaskdiffWarning):
+    """Rows without a single token: there is nothing to judge them by."""

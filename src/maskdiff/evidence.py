@@ -21,7 +21,7 @@ from maskdiff.neighbours import Neighbours
 from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback
 from maskdiff.reconstructors.base import Reconstructor
-from maskdiff.score import CellScores, score_cells
+from maskdiff.score import CellScores, Typical, score_cells
 
 
 class Source(Protocol):
@@ -70,11 +70,12 @@ class Distances:
 
 @dataclass(frozen=True)
 class Kind:
-    """A source, by name, read through an aggregate and divided by `scale`."""
+    """A source, by name, read through an aggregate and divided by `scale`; `typical` steadies short rows."""
 
     source: str
     aggregate: str
     scale: float = 1.0
+    typical: Typical | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +86,9 @@ class Evidence:
     kinds: tuple[Kind, ...]
 
     def weigh(self, codes: Codes, *, stage: str = "scoring", callback: Callback | None = None) -> CellEvidence:
-        """Each cell's part in the score, and its surprise; a source that several kinds read is asked once."""
-        asked = {kind.source: self.sources[kind.source] for kind in self.kinds}
-        seen = {name: source.cells(codes, stage=stage, callback=callback) for name, source in asked.items()}
-        parts = [seen[kind.source].contributions(kind.aggregate) / kind.scale for kind in self.kinds]
+        """Each cell's part in the score, and its surprise."""
+        seen = self._ask(codes, stage, callback)
+        parts = [seen[kind.source].contributions(kind.aggregate, kind.typical) / kind.scale for kind in self.kinds]
         total: FloatArray = np.sum(parts, axis=0)
         first = seen[self.kinds[0].source]
         return CellEvidence(total, first.surprise, first.row)
@@ -99,17 +99,24 @@ class Evidence:
 
     def on_one_scale(self, held_out: Codes, *, callback: Callback | None = None) -> Evidence:
         """Each kind scaled so that over held-out normal rows it deviates by one in the average of all."""
+        seen = self._ask(held_out, "calibrating", callback)
         scaled = []
         for kind in self.kinds:
-            alone = Evidence(self.sources, (replace(kind, scale=1.0),))
-            deviation = float(np.nanstd(alone.weigh(held_out, stage="calibrating", callback=callback).score))
-            scaled.append(replace(kind, scale=max(deviation, 1e-6) * len(self.kinds)))
+            cells = seen[kind.source]
+            parts = cells.contributions(kind.aggregate, kind.typical)
+            score = CellEvidence(parts, cells.surprise, cells.row).score
+            scaled.append(replace(kind, scale=max(float(np.nanstd(score)), 1e-6) * len(self.kinds)))
         return replace(self, kinds=tuple(scaled))
+
+    def _ask(self, codes: Codes, stage: str, callback: Callback | None) -> dict[str, CellScores]:
+        """What each source says; one that several kinds read is asked once."""
+        asked = {kind.source: self.sources[kind.source] for kind in self.kinds}
+        return {name: source.cells(codes, stage=stage, callback=callback) for name, source in asked.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class CellEvidence:
-    """What every cell adds to its row's score, and how surprising it is in nats, each (N, F); `row` as in CellScores."""
+    """What every cell adds to its row's score, and its surprise in nats, each (N, F); `row` as in CellScores."""
 
     contributions: FloatArray
     surprise: FloatArray
@@ -119,4 +126,4 @@ class CellEvidence:
     def score(self) -> FloatArray:
         """The rows' scores, one per row; NaN for a row without any cell."""
         total: FloatArray = self.contributions.sum(axis=1)
-        return total if self.row is None else np.bincount(self.row, weights=total)
+        return total if self.row is None else np.bincount(self.row, weights=total).astype(np.float64)

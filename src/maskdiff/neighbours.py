@@ -47,8 +47,8 @@ class Neighbours:
         The row sums are the mean Hamming distances to the k nearest normal rows.
         """
         distinct, inverse, _ = codes.distinct()
-        answer = np.empty(distinct.values.shape)
-        width = answer.shape[1]
+        width = distinct.values.shape[1]
+        answer = np.empty((len(distinct), width))
         step = max(1, _FLOATS_AT_ONCE // (len(self.counts_N) + self.layout.size + self.k * width))
         for at in range(0, len(distinct), step):
             rows = as_rows(distinct.take(slice(at, at + step)), device=self.codes_NF.device)

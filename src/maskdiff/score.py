@@ -9,7 +9,7 @@ windows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from maskdiff.progress import Callback, Progress
 from maskdiff.reconstructors.base import Reconstructor
 
 PROBABILITY_FLOOR = 1e-12
-_CELLS_AT_ONCE = 1 << 25
+_CELLS_AT_ONCE = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +42,9 @@ class CellScores:
     weight: FloatArray
     row: NDArray[np.int64] | None = None
 
-    def contributions(self, aggregate: str) -> FloatArray:
-        """What each cell adds to its row's score, shape (N, F)."""
-        combine = aggregate_named(aggregate)
+    def contributions(self, aggregate: str, typical: Typical | None = None) -> FloatArray:
+        """What each cell adds to its row's score, shape (N, F); `typical` steadies the scores of short rows."""
+        combine = aggregate_named(aggregate) if typical is None else typical.steadied(aggregate)
         if self.row is None:
             return combine(self.surprise, self.weight)
         shared = np.full_like(self.surprise, np.nan)
@@ -55,6 +55,57 @@ class CellScores:
             shared[here] = wide.reshape(-1, self.surprise.shape[1])
         # A row without any cell holds no evidence. A zero would make it look calm.
         return np.where(np.isnan(self.surprise), np.nan, shared)
+
+
+@dataclass(frozen=True)
+class Typical:
+    """How surprising the cells of normal rows are, and how many of them a row is thought to hold besides its own.
+
+    A row of few cells tells little: chance alone makes its mean high or low. Judged as if it held `cells` more,
+    each as surprising as a normal row's, it is odd only as far as its own cells can show.
+    """
+
+    surprise: float
+    cells: float
+
+    def steadied(self, aggregate: str) -> Callable[[FloatArray, FloatArray], FloatArray]:
+        """The aggregate over a row's own cells and these; what these add is shared among its own."""
+        combine, power = aggregate_named(aggregate), _power(aggregate)
+
+        def steadied(surprise: FloatArray, weight: FloatArray) -> FloatArray:
+            own = (weight > 0).sum(axis=1, keepdims=True)
+            trust = own / np.maximum(own + self.cells, 1e-30)
+            drawn = (trust * surprise**power + (1 - trust) * self.surprise**power) ** (1 / power)
+            return combine(drawn, weight)
+
+        return steadied
+
+    @classmethod
+    def of(cls, cells: CellScores, aggregate: str) -> Typical:
+        """Learned from normal rows: as many cells as it takes for chance within a row to weigh no more than real
+        differences between rows, the ratio of the two variances (empirical Bayes); no more than a row has on average.
+        """
+        here = cells.weight > 0
+        line = np.nonzero(here)[0]
+        row = line if cells.row is None else cells.row[line]
+        value = cells.surprise[here] ** _power(aggregate)
+        n = np.bincount(row)
+        total = np.bincount(row, weights=value)[n > 0]
+        squares, n = np.bincount(row, weights=value**2)[n > 0], n[n > 0]
+        within = float((squares - total**2 / n).sum() / max((n - 1).sum(), 1))
+        centre = float(total.sum() / n.sum())
+        between = float((total / n).var() - within * (1 / n).mean())
+        # Normal rows may differ by chance alone. A row of average length is still trusted by half.
+        limit = float(n.mean())
+        return cls(centre ** (1 / _power(aggregate)), within / max(between, within / limit, 1e-30))
+
+
+def _power(aggregate: str) -> int:
+    """Which power of the surprise an aggregate averages."""
+    powers = {"mean": 1, "rms": 2}
+    if aggregate not in powers:
+        raise SettingError(f"only {' and '.join(powers)} can be steadied, which average; got {aggregate!r}.")
+    return powers[aggregate]
 
 
 def _mean(surprise: FloatArray, weight: FloatArray) -> FloatArray:

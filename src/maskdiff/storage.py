@@ -20,25 +20,36 @@ from torch import Tensor
 
 from maskdiff import objectives, probes, training
 from maskdiff.calibration import Calibration
-from maskdiff.detectors import MAIN, TableDetector
+from maskdiff.detectors import MAIN, Detector, TableDetector
+from maskdiff.encoders.sequence import SequenceEncoder
 from maskdiff.encoders.table import TableEncoder
+from maskdiff.encoders.text import TextEncoder
 from maskdiff.errors import ModelFileError, SettingError
 from maskdiff.evidence import Distances, Evidence, Kind, Surprises
 from maskdiff.masking import Cosine, Linear, Polynomial, as_schedule
 from maskdiff.neighbours import Neighbours
-from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor
+from maskdiff.reconstructors import (
+    KernelReconstructor,
+    MLPReconstructor,
+    PretrainedReconstructor,
+    TransformerReconstructor,
+)
+from maskdiff.reconstructors.pretrained import ModelFacts
+from maskdiff.score import Typical
+from maskdiff.token_detectors import SequenceDetector, TextDetector
 
 FORMAT = 1
 _SETTINGS = (
     *(probes.ProbeGrid, training.Training, training.Epochs, training.Steps, training.HeldOutLoss),
     *(objectives.Reconstruction, objectives.Diffusion, Linear, Cosine, Polynomial),
     *(MLPReconstructor, KernelReconstructor, Neighbours, Kind),
+    *(TransformerReconstructor, PretrainedReconstructor, ModelFacts, Typical),
 )
 _BY_NAME: dict[str, Any] = {cls.__name__: cls for cls in _SETTINGS}
 _LEFT_BEHIND = ("progress", "device")
 
 
-def save(detector: TableDetector, path: str | os.PathLike[str]) -> None:
+def save(detector: Detector, path: str | os.PathLike[str]) -> None:
     """Write a fitted detector to one file; an existing file is replaced only once the new one is complete."""
     from safetensors.torch import save as to_bytes
 
@@ -48,7 +59,7 @@ def save(detector: TableDetector, path: str | os.PathLike[str]) -> None:
     write_whole(Path(path), to_bytes(tensors, metadata=header))
 
 
-def load(path: str | os.PathLike[str]) -> TableDetector:
+def load(path: str | os.PathLike[str]) -> Detector:
     """Read a detector that `save` wrote; anything else is refused with a ModelFileError."""
     text, tensors = _read(Path(path))
     try:
@@ -111,7 +122,7 @@ def _digest(format_: str, text: str, tensors: dict[str, Tensor]) -> str:
     return digest.hexdigest()
 
 
-def _state(detector: TableDetector) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def _state(detector: Detector) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """A fitted detector as JSON and tensors."""
     if not hasattr(detector, "calibration_"):
         raise SettingError(f"{detector!r} has learned nothing yet: fit it before saving it.")
@@ -136,11 +147,12 @@ def _state(detector: TableDetector) -> tuple[dict[str, Any], dict[str, Tensor]]:
     return manifest, tensors
 
 
-def _build(manifest: dict[str, Any], tensors: dict[str, Tensor]) -> TableDetector:
+def _build(manifest: dict[str, Any], tensors: dict[str, Tensor]) -> Detector:
     """The detector that `_state` took apart."""
     settings = {name: _from_json(value) for name, value in manifest["settings"].items()}
-    detector = TableDetector(**settings)
-    detector.encoder_ = TableEncoder.from_state(manifest["encoder"])
+    kind, encoder = _DETECTORS[manifest["detector"]]
+    detector: Detector = kind(**settings)
+    detector.encoder_ = encoder.from_state(manifest["encoder"])
     detector.probes_ = _from_json(manifest["probes"])
     sources = {}
     for name, told in manifest["sources"].items():
@@ -160,7 +172,7 @@ def _take_source(source: Any) -> tuple[dict[str, Any], dict[str, Tensor]]:
     return {"asks": _to_json(asked), "probes": _to_json(probes)}, take_apart(asked)
 
 
-def _put_source(told: dict[str, Any], parts: dict[str, Tensor], detector: TableDetector) -> Any:
+def _put_source(told: dict[str, Any], parts: dict[str, Tensor], detector: Detector) -> Any:
     """The source that `_take_source` took apart."""
     bare, probes = _from_json(told["asks"]), _from_json(told["probes"])
     _, put_together = _PARTS[type(bare).__name__]
@@ -175,7 +187,7 @@ def _take_network(reconstructor: Any) -> dict[str, Tensor]:
     return state
 
 
-def _put_network(bare: Any, parts: dict[str, Tensor], detector: TableDetector) -> Any:
+def _put_network(bare: Any, parts: dict[str, Tensor], detector: Detector) -> Any:
     network = bare.build(detector.encoder_.schema_)
     network.load_state_dict(parts)
     return bare.with_network(network.requires_grad_(False).to(detector.torch_device()))
@@ -186,15 +198,32 @@ def _take_reference(reconstructor: Any) -> dict[str, Tensor]:
     return {"codes": small.to(torch.uint8) if int(small.max()) < 256 else small, "counts": reconstructor.counts_N}
 
 
-def _put_reference(bare: Any, parts: dict[str, Tensor], detector: TableDetector) -> Any:
+def _put_reference(bare: Any, parts: dict[str, Tensor], detector: Detector) -> Any:
     rows = parts["codes"].numpy().astype(np.int64)
     return bare.with_reference(rows, parts["counts"].numpy(), detector.encoder_.schema_, detector.torch_device())
 
+
+def _take_model(reconstructor: Any) -> dict[str, Tensor]:
+    weights: dict[str, Tensor] = reconstructor.weights()
+    return weights
+
+
+def _put_model(bare: Any, parts: dict[str, Tensor], detector: Any) -> Any:
+    return bare.with_weights(detector.encoder_.schema_, parts, detector.torch_device())
+
+
+_DETECTORS: dict[str, tuple[Any, Any]] = {
+    "TableDetector": (TableDetector, TableEncoder),
+    "SequenceDetector": (SequenceDetector, SequenceEncoder),
+    "TextDetector": (TextDetector, TextEncoder),
+}
 
 _PARTS: dict[str, tuple[Any, Any]] = {
     "MLPReconstructor": (_take_network, _put_network),
     "KernelReconstructor": (_take_reference, _put_reference),
     "Neighbours": (_take_reference, _put_reference),
+    "TransformerReconstructor": (_take_network, _put_network),
+    "PretrainedReconstructor": (_take_model, _put_model),
 }
 
 
@@ -209,6 +238,8 @@ def _to_json(value: Any) -> Any:
         return {"is": "tuple", "items": [_to_json(item) for item in value]}
     if isinstance(value, np.generic):  # a seed from numpy.arange, for one
         value = value.item()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
     if value is None or isinstance(value, str | bool | int | float):
         return value
     raise SettingError(f"a detector with the setting {value!r} cannot be saved: use one of maskdiff's own.")

@@ -3,5 +3,13 @@
 from maskdiff.reconstructors.base import Reconstructor
 from maskdiff.reconstructors.kernel import KernelReconstructor
 from maskdiff.reconstructors.mlp import MLPReconstructor
+from maskdiff.reconstructors.pretrained import PretrainedReconstructor
+from maskdiff.reconstructors.transformer import TransformerReconstructor
 
-__all__ = ["KernelReconstructor", "MLPReconstructor", "Reconstructor"]
+__all__ = [
+    "KernelReconstructor",
+    "MLPReconstructor",
+    "PretrainedReconstructor",
+    "Reconstructor",
+    "TransformerReconstructor",
+]

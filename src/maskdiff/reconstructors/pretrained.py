@@ -1,0 +1,347 @@
+"""A masked language model from elsewhere as the reconstructor, as it comes or trained further on the normal text.
+
+Codes are the model's own tokens, all but the special ones; what it says about those is left out and the rest brought
+to one. R masked rows, F positions, M hidden positions, V codes, T tokens of the model.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import torch
+from torch import Tensor, nn
+
+from maskdiff.codes import Codes, Schema
+from maskdiff.encoders.tokenizers import ordinary_ids, unrestricted
+from maskdiff.errors import InputError, MissingExtraError, SettingError
+from maskdiff.masking import Schedule
+from maskdiff.objectives import Objective
+from maskdiff.progress import Callback
+from maskdiff.reconstructors.tokens import MaskedTokens, TokenNetwork, TokenReconstructor, check_alphabet
+from maskdiff.training import Epochs, Keeper, Training, train
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+# Names under which models take the mask rate.
+_RATE_ARGUMENTS = ("timesteps", "timestep", "sigma")
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What has to be known about a model to ask it: its token ids, the special ones around a text, its mask, its limit.
+
+    `config` is the model's configuration as its library wrote it, None for a module that was handed in.
+    """
+
+    ids: tuple[int, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    mask: int
+    pad: int
+    most_tokens: int | None = None
+    config: str | None = None
+
+
+class PretrainedNetwork(TokenNetwork):
+    """Lays tokens out as the model expects them, and reads its logits at hidden positions."""
+
+    ids_V: Tensor
+    tokens_at_once = (1 << 11, 1 << 16)
+    logits_at_once = (1 << 26, 1 << 28)
+
+    def __init__(self, model: nn.Module, facts: ModelFacts) -> None:
+        super().__init__()
+        self.model, self.facts, self.n_codes = model, facts, len(facts.ids)
+        self.register_buffer("ids_V", torch.tensor(facts.ids), persistent=False)
+        self.takes = frozenset(inspect.signature(model.forward).parameters)
+
+    def states(self, tokens: MaskedTokens) -> Tensor:
+        """The model's logits of its codes at hidden positions, (M, V)."""
+        shown_RF = torch.where(tokens.visible_RF, self.ids_V[tokens.codes_RF], self.facts.mask)
+        real_RF = torch.ones_like(shown_RF, dtype=torch.bool) if tokens.real_RF is None else tokens.real_RF
+        hidden = _surrounded(tokens.hidden_RF, self.facts, before=False, after=False, beyond=False)
+        given: dict[str, Any] = {}
+        if "attention_mask" in self.takes:
+            given["attention_mask"] = _surrounded(real_RF, self.facts, before=True, after=True, beyond=False).long()
+        given |= {name: tokens.rate_R for name in _RATE_ARGUMENTS if name in self.takes}
+        input_ids = self._with_special_tokens(shown_RF, real_RF)
+        with _asked_only(self.model, hidden) as narrowed:
+            logits = _logits(self.model(input_ids, **given))
+        logits_MT = logits.reshape(-1, logits.shape[-1]) if narrowed else logits[hidden]
+        return logits_MT.index_select(1, self.ids_V)
+
+    def logits(self, states_MH: Tensor) -> Tensor:
+        return states_MH
+
+    def _with_special_tokens(self, shown_RF: Tensor, real_RF: Tensor) -> Tensor:
+        """Special tokens before and after each text; those after it stand right behind its last token."""
+        facts, n = self.facts, len(shown_RF)
+        first = shown_RF.new_tensor(facts.before).expand(n, -1)
+        room = shown_RF.new_full((n, len(facts.after)), facts.pad)
+        laid_out = torch.cat([first, torch.where(real_RF, shown_RF, facts.pad), room], dim=1)
+        end_R = real_RF.sum(dim=1) + len(facts.before)
+        place = end_R[:, None] + torch.arange(len(facts.after), device=end_R.device)
+        return laid_out.scatter(1, place, shown_RF.new_tensor(facts.after).expand(n, -1))
+
+
+def _surrounded(told_RF: Tensor, facts: ModelFacts, *, before: bool, after: bool, beyond: bool) -> Tensor:
+    """What is told about tokens, said about special tokens and padding too."""
+    n = len(told_RF)
+    first = told_RF.new_full((n, len(facts.before)), before)
+    room = told_RF.new_full((n, len(facts.after)), beyond)
+    wide = torch.cat([first, told_RF, room], dim=1)
+    if not after:
+        return wide
+    end_R = told_RF.sum(dim=1) + len(facts.before)
+    place = end_R[:, None] + torch.arange(len(facts.after), device=end_R.device)
+    return wide.scatter(1, place, True)
+
+
+@contextmanager
+def _asked_only(model: nn.Module, hidden: Tensor) -> Iterator[bool]:
+    """Hand only hidden positions from the model's body to its head: a vocabulary of logits each is the larger part.
+
+    Yields whether the model has a body and a head to do so.
+    """
+    body = getattr(model, "base_model", None)
+    if not isinstance(body, nn.Module) or body is model:
+        yield False
+        return
+
+    def narrow(module: nn.Module, inputs: Any, output: Any) -> Any:
+        output["last_hidden_state"] = output["last_hidden_state"][hidden].unsqueeze(0)
+        return output
+
+    handle = body.register_forward_hook(narrow)
+    try:
+        yield True
+    finally:
+        handle.remove()
+
+
+def _logits(output: Any) -> Tensor:
+    """Logits over tokens, whichever way a model hands them back."""
+    found = getattr(output, "logits", output[0] if isinstance(output, tuple) else output)
+    if not isinstance(found, Tensor):
+        raise SettingError(
+            f"the model answers with {type(output).__name__}, without logits over its tokens. It needs a "
+            "masked-language head, or a forward that returns logits."
+        )
+    return found
+
+
+@dataclass(eq=False)
+class PretrainedReconstructor(TokenReconstructor):
+    """Any masked language model in a folder that transformers can read: BERT, RoBERTa, ModernBERT and their kind.
+
+    Parameters
+    ----------
+    model : a folder, a name transformers knows, or a module whose forward takes token ids and returns logits over
+        tokens, as absorbing-state diffusion language models do (then hand in `tokenizer` too).
+    fine_tune : whether the whole model is trained further on the normal text; otherwise it is used as it is. An
+        encoder without a masked-language head gets one, and that alone is trained.
+    tokenizer : a tokenizer.json file or `tokenizers.Tokenizer`, where the folder holds none.
+    mask_token : the token, or its id, that stands for a hidden one, where the tokenizer does not say.
+    training : how it is trained, if it is.
+    """
+
+    model: Any
+    fine_tune: bool = False
+    tokenizer: Any = None
+    mask_token: str | int | None = None
+    training: Training = field(
+        default_factory=lambda: Training(
+            Epochs(6), batch_size=32, learning_rate=1e-4, weight_decay=0.01, look_every=100, warmup=0.1
+        )
+    )
+    facts: ModelFacts | None = field(default=None, repr=False)
+
+    network_: PretrainedNetwork = field(init=False, repr=False)
+
+    @property
+    def uses_level(self) -> bool:
+        """Whether the model is told the mask rate."""
+        return hasattr(self, "network_") and bool(self.network_.takes & set(_RATE_ARGUMENTS))
+
+    # The model's own tokenizer ---------------------------------------------------------------------------------------
+
+    def load_tokenizer(self) -> Tokenizer:
+        """The tokenizer that cuts text into the model's tokens."""
+        from tokenizers import Tokenizer
+
+        if isinstance(self.tokenizer, Tokenizer):
+            return self.tokenizer
+        if self.tokenizer is not None or not isinstance(self.model, str | os.PathLike):
+            return _tokenizer_file(self.tokenizer)
+        with _reading(self.model) as transformers:
+            found = transformers.AutoTokenizer.from_pretrained(self.model)
+        own = getattr(found, "backend_tokenizer", None)
+        if not isinstance(own, Tokenizer):
+            raise InputError(f"{self.model} has no tokenizer.json; hand one in with tokenizer=FILE.")
+        return own
+
+    def most_tokens(self) -> int | None:
+        """How many tokens of a text the model can see at once; None: no limit is known."""
+        return self._facts(self._config()).most_tokens
+
+    def _config(self) -> Any:
+        if isinstance(self.model, nn.Module):
+            return getattr(self.model, "config", None)
+        with _reading(self.model) as transformers:
+            return transformers.AutoConfig.from_pretrained(self.model)
+
+    def _facts(self, config: Any) -> ModelFacts:
+        tokenizer = self.load_tokenizer()
+        before, after = _special_tokens(tokenizer)
+        limit = getattr(config, "max_position_embeddings", None)
+        taken = _first_position(config) + len(before) + len(after)
+        return ModelFacts(
+            ids=tuple(ordinary_ids(unrestricted(tokenizer))),
+            before=before,
+            after=after,
+            mask=self._mask(tokenizer, config),
+            pad=getattr(config, "pad_token_id", None) or 0,
+            most_tokens=None if limit is None else int(limit) - taken,
+            config=None if isinstance(self.model, nn.Module) or config is None else config.to_json_string(),
+        )
+
+    def _mask(self, tokenizer: Tokenizer, config: Any) -> int:
+        if isinstance(self.mask_token, int):
+            return self.mask_token
+        names = [self.mask_token] if self.mask_token else ["[MASK]", "<mask>", "<|mask|>", "<|mdm_mask|>"]
+        told = [*map(tokenizer.token_to_id, names), getattr(config, "mask_token_id", None)]
+        known = [int(i) for i in told if i is not None]
+        if not known:
+            raise SettingError(
+                f"the tokenizer of {self.model} has no token called {' or '.join(names)}; name its mask token with "
+                "mask_token=..., a token or its id."
+            )
+        return known[0]
+
+    # Learning --------------------------------------------------------------------------------------------------------
+
+    def build(self, schema: Schema) -> PretrainedNetwork:
+        """The network as it was saved, its weights not yet filled in."""
+        if self.facts is None or self.facts.config is None:
+            raise SettingError("a model that was handed in as a module cannot be rebuilt from a model file.")
+        with _reading("the model file's own model") as transformers:
+            config = transformers.AutoConfig.for_model(**json.loads(self.facts.config))
+            return PretrainedNetwork(transformers.AutoModelForMaskedLM.from_config(config), self.facts)
+
+    def fit(
+        self,
+        codes: Codes,
+        *,
+        objective: Objective,
+        schedule: Schedule,
+        seed: int,
+        device: torch.device,
+        held_out: Codes | None = None,
+        callback: Callback | None = None,
+        keeper: Keeper | None = None,
+    ) -> Self:
+        """Load the model; train it on these rows if asked to, or its head if it has none."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)  # a head that is missing starts at random
+            model, missing = self._load()
+        facts = self._facts(getattr(model, "config", None))
+        if check_alphabet(codes.schema) != len(facts.ids):
+            raise SettingError(
+                f"the rows have an alphabet of {codes.schema.sizes[0]} tokens, the model one of {len(facts.ids)}: use "
+                "TextDetector, and leave its tokenizer to the model."
+            )
+        network = PretrainedNetwork(model, facts).to(device)
+        fitted = replace(self, facts=facts)
+        if self.fine_tune or missing:
+            for name, weight in model.named_parameters():
+                weight.requires_grad_(self.fine_tune or name in missing)
+            how: dict[str, Any] = {"objective": objective, "schedule": schedule, "settings": self.training}
+            where: dict[str, Any] = {"device": device, "held_out": held_out, "callback": callback, "keeper": keeper}
+            trained = train(network, codes, seed=seed, **how, **where)
+            return fitted.with_network(trained)
+        return fitted.with_network(network.requires_grad_(False))
+
+    def _load(self) -> tuple[nn.Module, set[str]]:
+        """The model, and the names of its weights that are not in its folder."""
+        if isinstance(self.model, nn.Module):
+            return copy.deepcopy(self.model), set()
+        with _reading(self.model) as transformers:
+            load = transformers.AutoModelForMaskedLM.from_pretrained
+            model, told = load(self.model, output_loading_info=True)
+        return model.float(), set(told["missing_keys"])
+
+    # Keeping ---------------------------------------------------------------------------------------------------------
+
+    def weights(self) -> dict[str, Tensor]:
+        """All weights, those that share memory once."""
+        if self.facts is None or self.facts.config is None:
+            raise SettingError("a detector with a model that was handed in as a module cannot be saved; name a folder.")
+        kept: dict[int, tuple[str, Tensor]] = {}
+        for name, part in self.network_.model.state_dict().items():
+            kept.setdefault(part.data_ptr(), (name, part))
+        return dict(kept.values())
+
+    def with_weights(self, schema: Schema, weights: dict[str, Tensor], device: torch.device) -> Self:
+        """The same with these weights, as `weights` gave them."""
+        network = self.build(schema)
+        missing, unknown = network.model.load_state_dict(weights, strict=False)
+        network.model.tie_weights()  # type: ignore[operator]
+        tied = {part.data_ptr() for name, part in network.model.state_dict().items() if name in weights}
+        lost = [name for name in missing if network.model.state_dict()[name].data_ptr() not in tied]
+        if lost or unknown:
+            raise InputError(f"these weights are not of the model that is described: {[*lost, *unknown][:3]}.")
+        return self.with_network(network.requires_grad_(False).to(device))
+
+
+def _tokenizer_file(named: Any) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    if named is None:
+        raise SettingError("a model that is handed in as a module needs its tokenizer: tokenizer=FILE.")
+    return Tokenizer.from_file(str(Path(named)))
+
+
+def _special_tokens(tokenizer: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The ids that the tokenizer puts before and after a text."""
+    plain = tokenizer.encode("a", add_special_tokens=False).ids
+    wrapped = tokenizer.encode("a", add_special_tokens=True).ids
+    extra = len(wrapped) - len(plain)
+    at = next((i for i in range(extra + 1) if wrapped[i : i + len(plain)] == plain), 0)
+    return tuple(wrapped[:at]), tuple(wrapped[at + len(plain) :])
+
+
+def _first_position(config: Any) -> int:
+    """Where the model begins to count positions: RoBERTa and its kin begin behind the padding id."""
+    kin = ("roberta", "camembert", "xlm-roberta", "longformer", "mpnet", "esm", "data2vec-text")
+    return (getattr(config, "pad_token_id", 0) or 0) + 1 if getattr(config, "model_type", "") in kin else 0
+
+
+@contextmanager
+def _reading(what: Any) -> Iterator[Any]:
+    """transformers, without its progress bars and load reports; a model it cannot read is an InputError."""
+    try:
+        import transformers
+    except ImportError as error:
+        raise MissingExtraError("pretrained", needs="transformers") from error
+    logging: Any = transformers.utils.logging
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield transformers
+    except (OSError, ValueError) as error:
+        reason = str(error).strip().split("\n")[0]
+        raise InputError(f"{what} cannot be read as a masked language model: {reason}") from error
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,163 @@
+"""What reconstructors of token rows share: views laid out as masked rows, and answers at hidden positions only.
+
+R masked rows, F positions, M hidden positions, H width, V codes.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
+
+from maskdiff.codes import Schema
+from maskdiff.errors import SettingError
+from maskdiff.masking import MaskedViews
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedTokens:
+    """Views laid out as masked rows. `real_RF` is None where there is no padding."""
+
+    codes_RF: Tensor
+    hidden_RF: Tensor
+    visible_RF: Tensor
+    rate_R: Tensor
+    real_RF: Tensor | None
+
+    @classmethod
+    def of(cls, views: MaskedViews) -> MaskedTokens:
+        shape = (views.n_rows, views.n_views, views.codes_BF.shape[1])
+
+        def laid_out(told: Tensor) -> Tensor:
+            return told.expand(shape).reshape(-1, shape[2])
+
+        real = None if views.real_BF is None else laid_out(views.real_BF.unsqueeze(1))
+        rate_R = views.mask_rate.expand(shape[:2]).reshape(-1)
+        return cls(laid_out(views.codes_BF.unsqueeze(1)), laid_out(views.hidden), laid_out(views.visible), rate_R, real)
+
+    def parts(self, n_tokens: int) -> Iterator[MaskedTokens]:
+        """Runs of masked rows with about this many tokens each."""
+        step = max(1, n_tokens // max(self.codes_RF.shape[1], 1))
+        for at in range(0, max(len(self.codes_RF), 1), step):
+            here = slice(at, at + step)
+            real = None if self.real_RF is None else self.real_RF[here]
+            shown = (self.codes_RF[here], self.hidden_RF[here], self.visible_RF[here])
+            yield MaskedTokens(*shown, self.rate_R[here], real)
+
+    def placed(self, answers_M: Tensor, views: MaskedViews) -> Tensor:
+        """Answers at their hidden positions, 0 elsewhere, shape (B, K, F)."""
+        empty_RF = torch.zeros(self.codes_RF.shape, dtype=answers_M.dtype, device=answers_M.device)
+        shape = (views.n_rows, views.n_views, self.codes_RF.shape[1])
+        return empty_RF.masked_scatter(self.hidden_RF, answers_M).view(shape)
+
+
+class TokenNetwork(nn.Module):
+    """A network over masked rows. Kinds define `states` and `logits`."""
+
+    n_codes: int
+    # How many tokens run through the network at once when scoring, and how many logits are held at once.
+    tokens_at_once = (1 << 13, 1 << 18)  # on a processor, on an accelerator
+    logits_at_once = (1 << 24, 1 << 28)
+
+    def states(self, tokens: MaskedTokens) -> Tensor:
+        """What the network makes of the hidden positions, (M, H)."""
+        raise SettingError(f"{type(self).__name__} must define states(tokens).")
+
+    def logits(self, states_MH: Tensor) -> Tensor:
+        """Unnormalised log-probabilities of every code, (M, V)."""
+        raise SettingError(f"{type(self).__name__} must define logits(states).")
+
+    def log_prob(self, views: MaskedViews) -> Tensor:
+        """log p(true code | visible tokens) of hidden tokens, 0 elsewhere, shape (B, K, F)."""
+        tokens = MaskedTokens.of(views)
+        if not torch.is_grad_enabled():
+            return tokens.placed(self.answers(tokens, _log_prob_of)[0], views)
+        with precision(tokens.codes_RF.device):
+            states_MH = self.states(tokens)
+        codes_M, most = tokens.codes_RF[tokens.hidden_RF], self._most_at_once(tokens)
+        if len(codes_M) <= most:
+            return tokens.placed(self._true_log_prob(states_MH, codes_M), views)
+        # A long text has more logits than memory: each part of them is computed again when its gradient is due.
+        parts = zip(states_MH.split(most), codes_M.split(most), strict=True)
+        told = [checkpoint(self._true_log_prob, *part, use_reentrant=False) for part in parts]
+        return tokens.placed(torch.cat(told), views)
+
+    def _true_log_prob(self, states_MH: Tensor, codes_M: Tensor) -> Tensor:
+        with precision(codes_M.device):
+            logits_MV = self.logits(states_MH)
+        return _log_prob_of(logits_MV.float(), codes_M)[0]
+
+    def _most_at_once(self, tokens: MaskedTokens) -> int:
+        """At how many positions logits are held at once."""
+        return max(1, self.logits_at_once[int(tokens.codes_RF.device.type != "cpu")] // self.n_codes)
+
+    def answers(self, tokens: MaskedTokens, ask: Callable[[Tensor, Tensor], tuple[Tensor, ...]]) -> list[Tensor]:
+        """`ask(logits_MV, codes_M)` over all hidden positions, a part at a time, joined."""
+        device = tokens.codes_RF.device
+        most = self._most_at_once(tokens)
+        told: list[tuple[Tensor, ...]] = []
+        for part in tokens.parts(self.tokens_at_once[int(device.type != "cpu")]):
+            codes_M = part.codes_RF[part.hidden_RF]
+            with precision(device):
+                states_MH = self.states(part)
+            for at in range(0, max(len(codes_M), 1), most):
+                with precision(device):
+                    logits_MV = self.logits(states_MH[at : at + most])
+                told.append(ask(logits_MV.float(), codes_M[at : at + most]))
+        return [torch.cat(parts) for parts in zip(*told, strict=True)]
+
+
+class TokenReconstructor:
+    """The two answers of a reconstructor, given by a TokenNetwork in `network_`."""
+
+    network_: Any
+
+    def with_network(self, network: nn.Module) -> Self:
+        """A copy of these settings that answers with this network."""
+        fitted = copy.copy(self)
+        fitted.network_ = network.eval()
+        return fitted
+
+    def log_prob(self, views: MaskedViews) -> Tensor:
+        """log p(true code | visible tokens), shape (B, K, F)."""
+        tokens = MaskedTokens.of(views)
+        with torch.inference_mode():
+            (log_prob_M,) = self.network_.answers(tokens, _log_prob_of)
+            return tokens.placed(log_prob_M, views)
+
+    def most_likely(self, views: MaskedViews) -> tuple[Tensor, Tensor]:
+        """The code it would have guessed for each hidden token, and its log-probability, each (B, K, F)."""
+        tokens = MaskedTokens.of(views)
+        with torch.inference_mode():
+            codes_M, log_prob_M = self.network_.answers(tokens, _best)
+            return tokens.placed(codes_M, views), tokens.placed(log_prob_M, views)
+
+
+def _log_prob_of(logits_MV: Tensor, codes_M: Tensor) -> tuple[Tensor]:
+    return (-functional.cross_entropy(logits_MV, codes_M, reduction="none"),)
+
+
+def _best(logits_MV: Tensor, codes_M: Tensor) -> tuple[Tensor, Tensor]:
+    best = logits_MV.max(dim=1)
+    return best.indices, best.values - logits_MV.logsumexp(dim=1)
+
+
+def precision(device: torch.device) -> torch.autocast:
+    """Half the bits where the device has kernels for them."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda")
+
+
+def check_alphabet(schema: Schema) -> int:
+    """The number of codes, where rows are tokens of one alphabet."""
+    if len(schema) != 1:
+        raise SettingError(
+            f"this reconstructor reads rows of tokens, which share one alphabet; the table has {len(schema)} columns. "
+            'Use reconstructor="mlp" or "kernel" for tables.'
+        )
+    return int(schema.sizes[0])

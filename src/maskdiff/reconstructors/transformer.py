@@ -1,0 +1,204 @@
+"""The reconstructor for token rows: a transformer encoder that sees the visible tokens and names the hidden ones.
+
+Hidden tokens, and tokens it does not know, enter as one mask vector; logits are computed at hidden positions only.
+R masked rows, F positions, H width, V codes, M hidden positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from maskdiff.codes import Codes, Schema
+from maskdiff.errors import SettingError
+from maskdiff.masking import Schedule
+from maskdiff.objectives import Objective
+from maskdiff.progress import Callback
+from maskdiff.reconstructors.mlp import ByteDropout
+from maskdiff.reconstructors.tokens import MaskedTokens, TokenNetwork, TokenReconstructor, check_alphabet
+from maskdiff.training import Epochs, Keeper, Steps, Training, train
+
+Positions = Literal["rotary", "learned"]
+
+
+class Block(nn.Module):
+    """Attention, then a feed-forward layer, each normalised before and added after."""
+
+    def __init__(self, width: int, heads: int, feed_forward: int, dropout: float) -> None:
+        super().__init__()
+        self.heads, self.dropout = heads, ByteDropout(dropout)
+        self.norm_in, self.norm_out = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.mix_in, self.mix_out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, feed_forward), nn.Linear(feed_forward, width)
+
+    def attend(self, x_RFH: Tensor, attends: Tensor | None, turn: Callable[[Tensor], Tensor] | None) -> Tensor:
+        """Every position looks at the real ones, (R, F, H)."""
+        mixed = self.mix_in(self.norm_in(x_RFH)).unflatten(2, (3, self.heads, -1)).transpose(1, 3)
+        query, key, value = mixed.unbind(dim=2)  # each (R, heads, F, H / heads)
+        if turn is not None:
+            query, key = turn(query), turn(key)
+        # No dropout on the attention itself: the fused kernels of most devices have none.
+        seen = functional.scaled_dot_product_attention(query, key, value, attn_mask=attends)
+        return x_RFH + self._dropped(self.mix_out(seen.transpose(1, 2).flatten(2)))
+
+    def feed(self, x: Tensor) -> Tensor:
+        """Each position on its own, (..., H)."""
+        inner = self._dropped(functional.gelu(self.up(self.norm_out(x))))
+        return x + self._dropped(self.down(inner))
+
+    def _dropped(self, x: Tensor) -> Tensor:
+        return dropped(x, self.dropout)
+
+
+class MaskedTransformer(TokenNetwork):
+    """Visible tokens in, log-probabilities of the hidden ones out."""
+
+    def __init__(self, n_codes: int, settings: TransformerReconstructor) -> None:
+        super().__init__()
+        width = settings.width
+        self.n_codes, self.dropout = n_codes, ByteDropout(settings.dropout)
+        self.head_width = width // settings.heads
+        self.tokens = nn.Embedding(n_codes + 1, width)  # the last one stands where nothing is seen
+        self.places = nn.Embedding(settings.longest, width) if settings.positions == "learned" else None
+        self.level = (
+            nn.Sequential(nn.Linear(1, width), nn.SiLU(), nn.Linear(width, width)) if settings.uses_level else None
+        )
+        self.blocks = nn.ModuleList(
+            Block(width, settings.heads, settings.feed_forward, settings.dropout) for _ in range(settings.layers)
+        )
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, n_codes)
+        for table in (self.tokens, self.places):
+            if table is not None:
+                nn.init.normal_(table.weight, std=0.02)
+
+    def states(self, tokens: MaskedTokens) -> Tensor:
+        """What the network makes of the hidden positions, (M, H)."""
+        n_positions = tokens.codes_RF.shape[1]
+        shown_RF = torch.where(tokens.visible_RF, tokens.codes_RF, self.n_codes)
+        x_RFH = self.tokens(shown_RF)
+        turn = None
+        if self.places is None:
+            turn = rotation(n_positions, self.head_width, x_RFH.device)
+        else:
+            self._check_length(n_positions)
+            x_RFH = x_RFH + self.places.weight[:n_positions]
+        if self.level is not None:
+            x_RFH = x_RFH + self.level(tokens.rate_R[:, None])[:, None]
+        x_RFH = dropped(x_RFH, self.dropout)
+        attends = None if tokens.real_RF is None else tokens.real_RF[:, None, None]
+        *first, last = cast(list[Block], list(self.blocks))
+        for block in first:
+            x_RFH = block.feed(block.attend(x_RFH, attends, turn))
+        # Behind the last attention positions no longer meet: only those that are asked for go on.
+        states: Tensor = self.norm(last.feed(last.attend(x_RFH, attends, turn)[tokens.hidden_RF]))
+        return states
+
+    def logits(self, states_MH: Tensor) -> Tensor:
+        logits: Tensor = self.head(states_MH)
+        return logits
+
+    def _check_length(self, n_positions: int) -> None:
+        assert self.places is not None
+        if n_positions > self.places.num_embeddings:
+            raise SettingError(
+                f"learned positions reach up to {self.places.num_embeddings} tokens, the rows have windows of "
+                f'{n_positions}. Use a smaller max_length, a larger longest, or positions="rotary".'
+            )
+
+
+def dropped(x: Tensor, dropout: ByteDropout) -> Tensor:
+    """Dropout by the device's own kernel where it has a fast one."""
+    if x.device.type == "cpu":
+        return cast(Tensor, dropout(x))
+    return functional.dropout(x, dropout.below / 256, dropout.training)
+
+
+def rotation(n_positions: int, width: int, device: torch.device) -> Callable[[Tensor], Tensor]:
+    """Turns each pair of numbers by an angle that grows with the position, so that attention sees distances."""
+    speed = 10000 ** (-torch.arange(0, width, 2, device=device) / width)
+    angle_FD = torch.arange(n_positions, device=device)[:, None] * speed
+    cos_FD, sin_FD = angle_FD.cos(), angle_FD.sin()
+
+    def turn(x: Tensor) -> Tensor:
+        first, second = x.chunk(2, dim=-1)
+        turned = torch.cat([first * cos_FD - second * sin_FD, first * sin_FD + second * cos_FD], dim=-1)
+        return turned.to(x.dtype)
+
+    return turn
+
+
+@dataclass(eq=False)
+class TransformerReconstructor(TokenReconstructor):
+    """A transformer trained on normal rows to name hidden tokens from visible ones.
+
+    The default is small enough for a laptop; `TransformerReconstructor.paper()` has the paper's size and training.
+
+    Parameters
+    ----------
+    width, layers, heads, feed_forward, dropout : the size of the network.
+    uses_level : whether it is told the level.
+    positions : "rotary" (attention sees distances, no limit) or "learned" (one vector a place, up to `longest`).
+    training : how it is trained.
+    """
+
+    width: int = 128
+    layers: int = 2
+    heads: int = 4
+    feed_forward: int = 512
+    dropout: float = 0.1
+    uses_level: bool = False
+    positions: Positions = "rotary"
+    longest: int = 512
+    training: Training = field(
+        default_factory=lambda: Training(
+            Steps(4000, most_epochs=40), batch_size=64, learning_rate=2e-3, look_every=200, warmup=0.1
+        )
+    )
+
+    def __post_init__(self) -> None:
+        if min(self.width, self.layers, self.heads, self.feed_forward, self.longest) < 1:
+            raise SettingError(f"width, layers, heads, feed_forward and longest must be at least 1; got {self}.")
+        if self.width % (2 * self.heads):
+            raise SettingError(f"width must be a multiple of 2 * heads; got width={self.width}, heads={self.heads}.")
+        if not 0 <= self.dropout < 1:
+            raise SettingError(f"dropout must lie from 0 to below 1; got {self.dropout}.")
+        if self.positions not in ("rotary", "learned"):
+            raise SettingError(f'positions must be "rotary" or "learned"; got {self.positions!r}.')
+
+    @classmethod
+    def paper(cls) -> TransformerReconstructor:
+        """8 layers of width 512, 16 heads, feed-forward 2048, dropout 0.1, told the level; 20 epochs of AdamW."""
+        training = Training(Epochs(20), batch_size=64, learning_rate=1e-3, weight_decay=1e-5, average=0.0, warmup=0.1)
+        return cls(512, 8, 16, 2048, 0.1, True, "learned", training=training)
+
+    def build(self, schema: Schema) -> MaskedTransformer:
+        """The untrained network for this alphabet."""
+        return MaskedTransformer(check_alphabet(schema), self)
+
+    def fit(
+        self,
+        codes: Codes,
+        *,
+        objective: Objective,
+        schedule: Schedule,
+        seed: int,
+        device: torch.device,
+        held_out: Codes | None = None,
+        callback: Callback | None = None,
+        keeper: Keeper | None = None,
+    ) -> Self:
+        """Train the network on these rows."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            network = self.build(codes.schema)
+        how: dict[str, Any] = {"objective": objective, "schedule": schedule, "settings": self.training, "seed": seed}
+        where: dict[str, Any] = {"device": device, "held_out": held_out, "callback": callback, "keeper": keeper}
+        return self.with_network(train(network, codes, **how, **where))
+
+    network_: MaskedTransformer = field(init=False, repr=False)

@@ -1,0 +1,207 @@
+"""Detectors of token rows: lists of symbols, and text. The same path as for tables; a cell is a token at its place.
+
+A row without tokens (an empty text, a missing one) holds no evidence: its score is NaN, its p-value 1, it is no
+anomaly, and a NoEvidenceWarning names it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
+from maskdiff.detectors import MAIN, Batches, Detector, Presets, Verdicts
+from maskdiff.encoders.sequence import TokenEncoder
+from maskdiff.encoders.windows import Windows
+from maskdiff.errors import InputError, NoEvidenceWarning, SettingError
+from maskdiff.evidence import CellEvidence, Evidence, Kind
+from maskdiff.explanations import OddCells, expected_codes, explanation_table, odd_cells
+from maskdiff.masking import as_schedule
+from maskdiff.probes import PAPER_LEVELS, ProbeGrid
+from maskdiff.progress import Callback
+from maskdiff.reconstructors import (
+    KernelReconstructor,
+    MLPReconstructor,
+    TransformerReconstructor,
+)
+from maskdiff.score import Typical
+
+_MOST_NAMED = 5
+DEFAULT_LENGTH, DEFAULT_OVERLAP = 256, 64
+AUTO = "auto"
+
+
+@dataclass(frozen=True, eq=False)
+class TokenVerdicts(Verdicts):
+    """Verdicts on N rows of tokens; contributions and surprise (L, F) are those of the rows' windows, `codes`."""
+
+    codes: Windows
+
+    def take(self, rows: IntArray | BoolArray) -> TokenVerdicts:
+        """What is said about these rows."""
+        chosen = np.arange(len(self.anomaly_score))[rows]
+        first = np.searchsorted(self.codes.row, chosen, side="left")
+        last = np.searchsorted(self.codes.row, chosen, side="right")
+        lines = np.concatenate([np.empty(0, np.int64), *map(np.arange, first, last)])
+        codes = replace(self.codes.take(lines), row=np.repeat(np.arange(len(chosen)), last - first))
+        told = (self.anomaly_score[chosen], self.p_value[chosen], self.is_anomaly[chosen])
+        return TokenVerdicts(*told, self.contributions[lines], self.surprise[lines], codes)
+
+
+class TokenDetector(Detector):
+    """What detectors of token rows share."""
+
+    column: str | None
+    max_length: int | None
+    overlap: int | None
+
+    encoder_: TokenEncoder
+
+    _own_aggregates = (AUTO,)
+    _presets: Presets = {  # noqa: RUF012
+        None: {"transformer": (TransformerReconstructor, ProbeGrid(PAPER_LEVELS, 4))},
+        "paper": {"transformer": (TransformerReconstructor.paper, ProbeGrid(PAPER_LEVELS, 24, "independent", "zero"))},
+    }
+
+    # Learning --------------------------------------------------------------------------------------------------------
+
+    def _read(self, X: Any) -> Any:
+        return self._new_encoder().read(X)
+
+    def _resolve(self) -> tuple[Any, ProbeGrid]:
+        if isinstance(self.reconstructor, MLPReconstructor | KernelReconstructor):
+            raise SettingError(
+                f"{type(self.reconstructor).__name__} reads tables, whose fields each have values of their own; rows "
+                "of tokens need a TransformerReconstructor or a PretrainedReconstructor."
+            )
+        return super()._resolve()
+
+    def _codes(self, batches: Batches, train: IntArray, held_out: IntArray) -> tuple[Codes, Codes]:
+        (items,) = batches()
+        self.encoder_ = self._new_encoder().fit(items.take(train))
+        codes, kept_back = self.encoder_.encode(items.take(train)), self.encoder_.encode(items.take(held_out))
+        empty = [train[codes.row_lengths == 0], held_out[kept_back.row_lengths == 0]]
+        _warn_of_empty(np.sort(items.rows[np.concatenate(empty)]), "they are left out")
+        if not kept_back.row_lengths.any():
+            raise InputError("none of the rows held out to calibrate holds a single token; fit on more normal rows.")
+        return codes.take(np.flatnonzero(codes.counts.any(axis=1))), kept_back
+
+    def _gather(self, codes: Codes, held_out: Codes, callback: Callback | None) -> Evidence:
+        if self.aggregate != AUTO:
+            return super()._gather(codes, held_out, callback)
+        source = self.surprises(self.reconstructor_, self.probes_)
+        typical = Typical.of(source.cells(held_out, stage="calibrating", callback=callback), "rms")
+        return Evidence({MAIN: source}, (Kind(MAIN, "rms", typical=typical),))
+
+    def _window(self, most: int | None = None) -> tuple[int, int]:
+        """max_length and overlap; where not set, the default, or less if the reconstructor cannot see so far."""
+        limit = DEFAULT_LENGTH if most is None else most
+        length = min(DEFAULT_LENGTH, limit) if self.max_length is None else self.max_length
+        if most is not None and length > most:
+            raise SettingError(f"the reconstructor sees at most {most} tokens at once; got max_length={length}.")
+        return length, min(DEFAULT_OVERLAP, length // 4) if self.overlap is None else self.overlap
+
+    # Scoring ---------------------------------------------------------------------------------------------------------
+
+    def anomaly_score(self, X: Any) -> FloatArray:
+        """How odd each row is, in nats, shape (n,); NaN for a row without tokens. Higher = more anomalous."""
+        return self._scored(X)[1].score
+
+    def contributions(self, X: Any) -> FloatArray:
+        """What each token adds to its row's score, shape (n, tokens of the longest row); 0 beyond a row's end."""
+        codes, cells = self._scored(X)
+        dense = np.zeros((codes.n_rows, max(1, codes.row_lengths.max(initial=0))))
+        line, field = np.nonzero(codes.counts)
+        dense[codes.row[line], codes.start[line] + field] = cells.contributions[line, field]
+        dense[codes.row_lengths == 0] = np.nan
+        return dense
+
+    def judge(self, X: Any, false_alarm_rate: float | None = None) -> TokenVerdicts:
+        """Score, p-value, alarm and contributions of every row, from one pass."""
+        codes, cells = self._scored(X)
+        score = cells.score
+        alarm = score > self.threshold(false_alarm_rate)
+        p_value = self.calibration_.p_values(score)
+        return TokenVerdicts(score, p_value, alarm, cells.contributions, cells.surprise, codes)
+
+    def _scored(self, X: Any) -> tuple[Windows, CellEvidence]:
+        codes, cells = super()._scored(X)
+        assert isinstance(codes, Windows)
+        _warn_of_empty(np.flatnonzero(codes.row_lengths == 0), "their scores are NaN and their p-values 1")
+        return codes, cells
+
+    def explain(self, X: Any, top: int = 3, *, verdicts: Verdicts | None = None) -> Any:
+        """The `top` tokens that carry each row's score, as a pandas DataFrame with one line per token.
+
+        Columns as for tables, and behind `column` where the token stands: see the detector.
+        """
+        if top < 1:
+            raise SettingError(f"top must be at least 1; got {top}.")
+        verdicts = verdicts or self.judge(X)
+        codes = verdicts.codes
+        assert isinstance(codes, Windows)
+        ends = self._ends(X, codes)
+        together = _together(verdicts.contributions, ends)
+        cells = _strongest(odd_cells(together, top), codes, verdicts.anomaly_score, top)
+        rate = as_schedule(self.schedule).mask_rate(torch.tensor(self.probes_.levels[0])).item()
+        expected, probability = expected_codes(
+            self.reconstructor_, codes, cells, mask_rate=rate, device=self.torch_device()
+        )
+        row, position = codes.row[cells.row], codes.start[cells.row] + cells.field
+        last = codes.start[cells.row] + ends[cells.row, cells.field]
+        places, words = self._places(X, row, position, last)
+        table = explanation_table(cells, verdicts.surprise, expected, probability, codes, lambda rows, fields: words)
+        table["row"] = row
+        for at, (name, values) in enumerate(places.items(), start=2):
+            table.insert(at, name, values)
+        return table
+
+    def _ends(self, X: Any, codes: Windows) -> NDArray[np.int64]:
+        """For each cell the last one that is named together with it, shape (L, F); here each stands alone."""
+        return np.broadcast_to(np.arange(codes.values.shape[1]), codes.values.shape)
+
+    def _places(
+        self, X: Any, rows: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]
+    ) -> tuple[dict[str, Any], list[str]]:
+        """Where tokens stand, as columns of an explanation, and the tokens in words."""
+        return {"position": first}, self.encoder_.display(X, rows, first)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array, tags.input_tags.two_d_array = True, False
+        return tags
+
+
+def _strongest(cells: OddCells, codes: Windows, scores: FloatArray, top: int) -> OddCells:
+    """The `top` cells of each row, out of the strongest of each of its windows."""
+    row = codes.row[cells.row]
+    order = np.lexsort((-cells.contribution, row))
+    first = np.searchsorted(row[order], row[order], side="left")
+    kept = order[np.arange(len(order)) - first < top]
+    contribution = cells.contribution[kept]
+    return OddCells(cells.row[kept], cells.field[kept], contribution, contribution / scores[row[kept]])
+
+
+def _together(contributions: FloatArray, ends: NDArray[np.int64]) -> FloatArray:
+    """What cells that are named together add, on the first of them, shape (L, F)."""
+    joined = ends[:, :-1] == ends[:, 1:]
+    if not joined.any():
+        return contributions
+    total = contributions.copy()
+    for line, field in np.argwhere(joined)[::-1]:  # from the last piece of a word to its first
+        total[line, field] += total[line, field + 1]
+        total[line, field + 1] = 0.0
+    return total
+
+
+def _warn_of_empty(rows: NDArray[np.int64], so: str) -> None:
+    if not len(rows):
+        return
+    named = ", ".join(map(str, rows[:_MOST_NAMED])) + (", ..." if len(rows) > _MOST_NAMED else "")
+    n = f"{len(rows)} rows hold" if len(rows) > 1 else "1 row holds"
+    warnings.warn(f"{n} no tokens, so no evidence: {so}. Rows {named}.", NoEvidenceWarning, stacklevel=4)

@@ -1,0 +1,142 @@
+"""Rows that are texts."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maskdiff.detectors import Verdicts
+from maskdiff.encoders.items import as_text
+from maskdiff.encoders.text import TextEncoder
+from maskdiff.encoders.windows import Windows
+from maskdiff.errors import SettingError
+from maskdiff.masking import Schedule
+from maskdiff.probes import ProbeGrid
+from maskdiff.progress import Callback
+from maskdiff.reconstructors import PretrainedReconstructor, Reconstructor
+from maskdiff.shading import Piece, shade, strengths
+from maskdiff.token_detectors.base import TokenDetector
+
+
+class TextDetector(TokenDetector):
+    """Finds odd texts, and the words that make them odd.
+
+    `fit(normal)`, then `anomaly_score`, `p_value`, `is_anomaly`, `explain` as for tables; an explanation has the
+    columns `start` and `end`, the characters of the text that the token stands for.
+
+    Parameters
+    ----------
+    reconstructor : "transformer", a `PretrainedReconstructor`, or an object with `log_prob` and `most_likely`.
+    tokenizer : "bpe" (learned from the normal texts), "gpt2" (extra `maskdiff[gpt2]`), or a tokenizer.json file.
+        None: the reconstructor's own where it brings one, "gpt2" for preset="paper", else "bpe".
+    vocab_size : how many tokens "bpe" may learn.
+    column : the column that holds the texts, where rows come as a table.
+    max_length, overlap : longer texts are looked at in windows of this many tokens that overlap; every token counts
+        once. None: 256 and 64, or what the reconstructor can see.
+    aggregate : "auto": root mean square, since few odd words make a long text odd, each text judged as if it held some
+        more tokens, as surprising as those of normal texts; how many is learned from held-out normal texts (see
+        `maskdiff.score.Typical`), so that two rare words do not make a short text an alarm. Or "mean" (the paper's),
+        "rms", "max" or "log_mean_exp", as they are.
+    preset, probes, objective, schedule, false_alarm_rate, device, seed, progress : as for TableDetector.
+
+    Examples
+    --------
+    >>> from maskdiff import Steps, Training
+    >>> from maskdiff.reconstructors import TransformerReconstructor
+    >>> quick = Training(Steps(60), batch_size=32, learning_rate=0.01)
+    >>> small = TransformerReconstructor(width=16, heads=2, feed_forward=32, training=quick)
+    >>> normal = ["see you at nine", "see you at ten", "call me at ten"] * 60
+    >>> detector = TextDetector(small).fit(normal)
+    >>> detector.explain(["see you at zoo"], top=1)[["start", "end", "value"]].values.tolist()
+    [[11, 14, 'zoo']]
+    """
+
+    encoder_: TextEncoder
+
+    def __init__(
+        self,
+        reconstructor: str | Reconstructor = "transformer",
+        *,
+        tokenizer: str | os.PathLike[str] | None = None,
+        vocab_size: int = 50_000,
+        column: str | None = None,
+        max_length: int | None = None,
+        overlap: int | None = None,
+        preset: str | None = None,
+        probes: ProbeGrid | None = None,
+        objective: Any = "reconstruction",
+        schedule: str | Schedule = "linear",
+        aggregate: str = "auto",
+        false_alarm_rate: float | None = None,
+        device: str = "auto",
+        seed: int = 0,
+        progress: bool | Callback | None = None,
+    ) -> None:
+        self.reconstructor = reconstructor
+        self.tokenizer = tokenizer
+        self.vocab_size = vocab_size
+        self.column = column
+        self.max_length = max_length
+        self.overlap = overlap
+        self.preset = preset
+        self.probes = probes
+        self.objective = objective
+        self.schedule = schedule
+        self.aggregate = aggregate
+        self.false_alarm_rate = false_alarm_rate
+        self.device = device
+        self.seed = seed
+        self.progress = progress
+
+    def _read(self, X: Any) -> Any:
+        return TextEncoder(column=self.column).read(X)
+
+    def _new_encoder(self) -> TextEncoder:
+        if not isinstance(self.reconstructor, PretrainedReconstructor):
+            named = self.tokenizer or ("gpt2" if self.preset == "paper" else "bpe")
+            return TextEncoder(named, self.vocab_size, False, self.column, *self._window())
+        if self.tokenizer is not None:
+            raise SettingError(
+                f"{self.reconstructor!r} brings its own tokenizer; leave tokenizer=None, got {self.tokenizer!r}."
+            )
+        window = self._window(self.reconstructor.most_tokens())
+        return TextEncoder(self.reconstructor.load_tokenizer(), self.vocab_size, True, self.column, *window)
+
+    def shaded(self, X: Any, *, verdicts: Verdicts | None = None) -> list[list[Piece]]:
+        """Every text in pieces, each with how odd it is among the tokens of its text: see `maskdiff.shading`."""
+        verdicts = verdicts or self.judge(X)
+        codes, items = verdicts.codes, self.encoder_.read(X)
+        assert isinstance(codes, Windows)
+        line = np.nonzero(codes.counts)[0]
+        added = verdicts.contributions[codes.counts]
+        per_row = np.split(added, np.searchsorted(codes.row[line], np.arange(1, codes.n_rows)))
+        told = zip(items.values, items.rows.tolist(), self.encoder_.spans(items), per_row, strict=True)
+        return [shade(as_text(value, row), spans, strengths(part)) for value, row, spans, part in told]
+
+    def _ends(self, X: Any, codes: Windows) -> NDArray[np.int64]:
+        """Pieces of one new word are named together: the tokenizer only spells it because it does not know it."""
+        ends = np.array(super()._ends(X, codes))
+        unseen = codes.counts & ~codes.known
+        spelled = unseen[:, :-1] & unseen[:, 1:]
+        lines = np.flatnonzero(spelled.any(axis=1))
+        needed, place = np.unique(codes.row[lines], return_inverse=True)
+        words = self.encoder_.words(self.encoder_.read(X).take(needed))
+        for line, of in zip(lines, place, strict=True):
+            word = words[of][codes.start[line] :][: ends.shape[1]]
+            for field in np.flatnonzero(spelled[line, : len(word) - 1] & (word[1:] == word[:-1]))[::-1]:
+                ends[line, field] = ends[line, field + 1]
+        return ends
+
+    def _places(
+        self, X: Any, rows: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]
+    ) -> tuple[dict[str, Any], list[str]]:
+        needed, place = np.unique(rows, return_inverse=True)
+        chosen = self.encoder_.read(X).take(needed)
+        spans, texts = self.encoder_.spans(chosen), self.encoder_.texts(chosen)
+        start = [spans[i][j][0] for i, j in zip(place, first, strict=True)]
+        end = [spans[i][j][1] for i, j in zip(place, last, strict=True)]
+        words = [texts[i][a:b] for i, a, b in zip(place, start, end, strict=True)]
+        return {"start": np.array(start, dtype=np.int64), "end": np.array(end, dtype=np.int64)}, words
