@@ -219,18 +219,23 @@ def _agreeing(reference_NF: Tensor, counts_N: Tensor, rows_BF: Tensor, sizes: np
     field: one count over (group, code) and one look-up, with no sorting, since there are never more groups than rows.
     """
     n_fields = len(sizes)
-    table = torch.empty(len(rows_BF), 1 << n_fields, dtype=torch.float64, device=rows_BF.device)
+    # One subset or field after the other is read and written: they go first, so that each lies in one piece.
+    table_SB = torch.empty(1 << n_fields, len(rows_BF), dtype=torch.float64, device=rows_BF.device)
+    reference_FN, rows_FB = reference_NF.T.contiguous(), rows_BF.T.contiguous()
     counts_N = counts_N.double()
 
     def visit(subset: int, field_: int, group_N: Tensor, group_B: Tensor, n_groups: int, all_counts: Tensor) -> None:
-        table[:, subset] = all_counts
+        table_SB[subset] = all_counts
         for j in range(field_, n_fields):
             size = int(sizes[j])
-            cell_N = group_N * size + reference_NF[:, j]
+            cell_N = group_N * size + reference_FN[j]
             # Rows that agree with no reference row so far sit in group 0, whose count is 0.
-            cell_B = group_B * size + rows_BF[:, j]
+            cell_B = group_B * size + rows_FB[j]
             counts = torch.bincount(cell_N, weights=counts_N, minlength=n_groups * size)
             counts[:size] = 0
+            if j == n_fields - 1:  # half of all subsets: there is nothing left to split them by
+                table_SB[subset | 1 << j] = counts[cell_B]
+                return
             filled = counts > 0
             name = filled.cumsum(0) * filled
             visit(subset | 1 << j, j + 1, name[cell_N], name[cell_B], int(filled.sum()) + 1, counts[cell_B])
@@ -238,4 +243,4 @@ def _agreeing(reference_NF: Tensor, counts_N: Tensor, rows_BF: Tensor, sizes: np
     everyone = torch.ones_like(counts_N, dtype=torch.int64)
     total = counts_N.sum().expand(len(rows_BF))
     visit(0, 0, everyone, torch.ones(len(rows_BF), dtype=torch.int64, device=rows_BF.device), 2, total)
-    return table
+    return table_SB.T.contiguous()
