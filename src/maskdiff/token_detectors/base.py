@@ -155,7 +155,8 @@ class TokenDetector(Detector):
         row, position = codes.row[cells.row], codes.start[cells.row] + cells.field
         last = codes.start[cells.row] + ends[cells.row, cells.field]
         places, words = self._places(X, row, position, last)
-        table = explanation_table(cells, verdicts.surprise, expected, probability, codes, lambda rows, fields: words)
+        peak = _together(verdicts.surprise, ends, np.maximum)
+        table = explanation_table(cells, peak, expected, probability, codes, lambda rows, fields: words)
         table["row"] = row
         for at, (name, values) in enumerate(places.items(), start=2):
             table.insert(at, name, values)
@@ -187,14 +188,14 @@ def _strongest(cells: OddCells, codes: Windows, scores: FloatArray, top: int) ->
     return OddCells(cells.row[kept], cells.field[kept], contribution, contribution / scores[row[kept]])
 
 
-def _together(contributions: FloatArray, ends: NDArray[np.int64]) -> FloatArray:
-    """What cells that are named together add, on the first of them, shape (L, F)."""
+def _together(values: FloatArray, ends: NDArray[np.int64], join: np.ufunc = np.add) -> FloatArray:
+    """What cells that are named together come to, on the first of them, shape (L, F)."""
     joined = ends[:, :-1] == ends[:, 1:]
     if not joined.any():
-        return contributions
-    total = contributions.copy()
+        return values
+    total = values.copy()
     for line, field in np.argwhere(joined)[::-1]:  # from the last piece of a word to its first
-        total[line, field] += total[line, field + 1]
+        total[line, field] = join(total[line, field], total[line, field + 1])
         total[line, field + 1] = 0.0
     return total
 

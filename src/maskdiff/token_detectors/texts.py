@@ -120,13 +120,16 @@ class TextDetector(TokenDetector):
         """Pieces of one new word are named together: the tokenizer only spells it because it does not know it."""
         ends = np.array(super()._ends(X, codes))
         unseen = codes.counts & ~codes.known
-        spelled = unseen[:, :-1] & unseen[:, 1:]
-        lines = np.flatnonzero(spelled.any(axis=1))
+        lines = np.flatnonzero(unseen.any(axis=1))
         needed, place = np.unique(codes.row[lines], return_inverse=True)
         words = self.encoder_.words(self.encoder_.read(X).take(needed))
         for line, of in zip(lines, place, strict=True):
             word = words[of][codes.start[line] :][: ends.shape[1]]
-            for field in np.flatnonzero(spelled[line, : len(word) - 1] & (word[1:] == word[:-1]))[::-1]:
+            new, counts = unseen[line, : len(word)], codes.counts[line, : len(word)]
+            begins = np.diff(word, prepend=-1) != 0
+            # An unseen piece goes with the one before it, if that is unseen too or begins the word.
+            joins = new[1:] & counts[:-1] & ~begins[1:] & (new[:-1] | begins[:-1])
+            for field in np.flatnonzero(joins)[::-1]:
                 ends[line, field] = ends[line, field + 1]
         return ends
 
