@@ -110,8 +110,8 @@ def test_the_paper_preset_never_combines(combined):
 def test_many_distinct_rows_are_compared_with_a_part_of_them(monkeypatch):
     import pandas as pd
 
-    monkeypatch.setattr("maskdiff.detectors._MOST_COMPARED", 50)
-    monkeypatch.setattr("maskdiff.detectors._COMPARED_BITS", 0)
+    monkeypatch.setattr("maskdiff.detectors.tables._MOST_COMPARED", 50)
+    monkeypatch.setattr("maskdiff.detectors.tables._COMPARED_BITS", 0)
     small = MLPReconstructor(width=8, training=Training(Steps(5)))
     monkeypatch.setitem(TableDetector._presets[None], "combined", (lambda: small, ProbeGrid()))
     rows = pd.DataFrame(np.random.default_rng(0).integers(0, 4, (400, 14))).rename(columns=str)

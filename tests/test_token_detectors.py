@@ -8,12 +8,12 @@ import pytest
 from sklearn.base import clone
 
 import maskdiff
+from maskdiff.detectors import SequenceDetector, TextDetector
 from maskdiff.errors import EmptyTableError, InputError, NoEvidenceWarning, SettingError, UnknownColumnError
 from maskdiff.probes import ProbeGrid
 from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor, TransformerReconstructor
 from maskdiff.score import AGGREGATES
 from maskdiff.storage import load, save
-from maskdiff.token_detectors import SequenceDetector, TextDetector
 from maskdiff.training import Steps, Training
 
 GREETINGS, TIMES = ("see you", "call me", "meet us"), ("nine", "ten", "noon", "six")

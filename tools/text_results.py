@@ -21,12 +21,10 @@ import torch
 from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 
 from maskdiff.datasets.text import split_text
-from maskdiff.detectors import MAIN
+from maskdiff.detectors import MAIN, SequenceDetector, TextDetector, TokenDetector
 from maskdiff.probes import ProbeGrid
 from maskdiff.reconstructors import PretrainedReconstructor, TransformerReconstructor
 from maskdiff.score import AGGREGATES, CellScores, Typical
-from maskdiff.token_detectors import SequenceDetector, TextDetector
-from maskdiff.token_detectors.base import TokenDetector
 from maskdiff.training import Epochs, Steps
 
 SETS = ("sms", "email", "agnews", "hdfs")

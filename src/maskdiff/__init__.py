@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from maskdiff import datasets, errors
     from maskdiff.calibration import Calibration
-    from maskdiff.detectors import TableDetector
+    from maskdiff.detectors import SequenceDetector, TableDetector, TextDetector
     from maskdiff.masking import MaskedViews, Schedule
     from maskdiff.probes import ProbeGrid
     from maskdiff.reconstructors import (
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         TransformerReconstructor,
     )
     from maskdiff.storage import load, save
-    from maskdiff.token_detectors import SequenceDetector, TextDetector
     from maskdiff.training import Epochs, HeldOutLoss, Steps, Training
 
 __version__ = "0.1.0"
@@ -44,10 +43,10 @@ _HOMES = {
     "ProbeGrid": "probes",
     "Reconstructor": "reconstructors",
     "Schedule": "masking",
-    "SequenceDetector": "token_detectors",
+    "SequenceDetector": "detectors",
     "Steps": "training",
     "TableDetector": "detectors",
-    "TextDetector": "token_detectors",
+    "TextDetector": "detectors",
     "Training": "training",
     "TransformerReconstructor": "reconstructors",
     "load": "storage",

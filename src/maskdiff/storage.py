@@ -20,7 +20,7 @@ from torch import Tensor
 
 from maskdiff import objectives, probes, training
 from maskdiff.calibration import Calibration
-from maskdiff.detectors import MAIN, Detector, TableDetector
+from maskdiff.detectors import MAIN, Detector, SequenceDetector, TableDetector, TextDetector
 from maskdiff.encoders.sequence import SequenceEncoder
 from maskdiff.encoders.table import TableEncoder
 from maskdiff.encoders.text import TextEncoder
@@ -36,7 +36,6 @@ from maskdiff.reconstructors import (
 )
 from maskdiff.reconstructors.pretrained import ModelFacts
 from maskdiff.score import Typical
-from maskdiff.token_detectors import SequenceDetector, TextDetector
 
 FORMAT = 1
 _SETTINGS = (

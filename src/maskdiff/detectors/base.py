@@ -1,4 +1,4 @@
-"""The detectors: what a user holds. They compose the rooms below and hold no mathematics of their own.
+"""What every detector can do.
 
 Higher score = more anomalous, everywhere but in the four methods that carry scikit-learn's names and signs
 (`score_samples`, `decision_function`, `predict`, `fit_predict`).
@@ -7,7 +7,7 @@ Higher score = more anomalous, everywhere but in the four methods that carry sci
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -19,28 +19,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from maskdiff.calibration import Calibration
 from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
-from maskdiff.encoders.intake import Table, read_table
-from maskdiff.encoders.table import TableEncoder
 from maskdiff.errors import InputError, SettingError
-from maskdiff.evidence import CellEvidence, Distances, Evidence, Kind, Surprises
+from maskdiff.evidence import CellEvidence, Evidence, Kind, Surprises
 from maskdiff.explanations import expected_codes, explanation_table, odd_cells
 from maskdiff.masking import Schedule, as_schedule
-from maskdiff.neighbours import Neighbours
 from maskdiff.objectives import as_objective
-from maskdiff.probes import PAPER_KERNEL_LEVELS, PAPER_LEVELS, ProbeGrid
+from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback, listening
-from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor, Reconstructor
+from maskdiff.reconstructors import Reconstructor
 from maskdiff.score import aggregate_named
 from maskdiff.training import Keeper
 
 # How many normal rows are kept back to calibrate: a tenth, within these bounds, and never over a third.
 _FEWEST_HELD_OUT, _MOST_HELD_OUT = 100, 2000
 
-# The names of the sources of evidence.
-MAIN, KERNEL, NEIGHBOURS = "reconstructor", "kernel", "neighbours"
-# Rows are compared with at most this many distinct normal rows, or, in narrow tables, with so many that their codes
-# written out as ones and zeros come to this number.
-_MOST_COMPARED, _COMPARED_BITS = 5000, 1 << 21
+# The name of the source of evidence that every detector has.
+MAIN = "reconstructor"
 
 # Preset -> name -> how to make the reconstructor, and the probes that go with it.
 Presets = dict[str | None, dict[str, tuple[Callable[[], Any], ProbeGrid]]]
@@ -298,148 +292,3 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
-
-
-class TableDetector(Detector):
-    """Finds odd rows in a table, and the cells that make them odd.
-
-    Trained on normal rows only: `fit(normal)`, then `anomaly_score`, `p_value`, `is_anomaly`, `explain`.
-
-    Parameters
-    ----------
-    reconstructor : "combined" (the network's mean surprise, its log-mean-exp, which heeds few odd cells, the kernel's
-        surprise and the distance to the nearest normal rows, each in standard deviations of normal rows, averaged),
-        "mlp" or "kernel" alone, in nats, or an object with `log_prob` and `most_likely` (see `Reconstructor`).
-    preset : None for the defaults, "paper" for the settings of the paper; `probes` and `aggregate` still win.
-    probes : a `ProbeGrid`, or None for the one that goes with the reconstructor.
-    objective : "reconstruction" (Eq. 8) or "diffusion" (Eq. 2), or an object that answers like them.
-    schedule : "linear", "cosine", "polynomial", or a `Schedule`.
-    aggregate : "mean" (the paper's), "rms" or "max": how a row's cells become one score.
-    columns : how to read single columns: name -> "category", "number", "date" or "drop".
-    false_alarm_rate : the rate `is_anomaly` and `predict` promise; None: 1%, or the finest the rows allow.
-    device : "auto", or a torch device.
-    seed : an integer; equal seeds give equal models.
-    progress : None (a bar on a terminal), True, False, or a callable that is given `Progress` values.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> normal = pd.DataFrame({"pet": ["cat", "dog"] * 100, "says": ["meow", "woof"] * 100})
-    >>> detector = TableDetector("kernel").fit(normal)
-    >>> odd = pd.DataFrame({"pet": ["cat", "cat"], "says": ["meow", "woof"]})
-    >>> detector.is_anomaly(odd)
-    array([False,  True])
-    """
-
-    _presets: Presets = {  # noqa: RUF012
-        None: {
-            "combined": (MLPReconstructor, ProbeGrid()),
-            "mlp": (MLPReconstructor, ProbeGrid()),
-            "kernel": (KernelReconstructor, ProbeGrid(PAPER_KERNEL_LEVELS, 8)),
-        },
-        "paper": {
-            "combined": (MLPReconstructor.paper, ProbeGrid(PAPER_LEVELS, 16, "independent", "zero")),
-            "mlp": (MLPReconstructor.paper, ProbeGrid(PAPER_LEVELS, 16, "independent", "zero")),
-            "kernel": (KernelReconstructor.paper, ProbeGrid(PAPER_KERNEL_LEVELS, 8, "independent", "zero")),
-        },
-    }
-
-    def __init__(
-        self,
-        reconstructor: str | Reconstructor = "combined",
-        *,
-        preset: str | None = None,
-        probes: ProbeGrid | None = None,
-        objective: Any = "reconstruction",
-        schedule: str | Schedule = "linear",
-        aggregate: str = "mean",
-        columns: Mapping[str, str] | None = None,
-        false_alarm_rate: float | None = None,
-        device: str = "auto",
-        seed: int = 0,
-        progress: bool | Callback | None = None,
-    ) -> None:
-        self.reconstructor = reconstructor
-        self.preset = preset
-        self.probes = probes
-        self.objective = objective
-        self.schedule = schedule
-        self.aggregate = aggregate
-        self.columns = columns
-        self.false_alarm_rate = false_alarm_rate
-        self.device = device
-        self.seed = seed
-        self.progress = progress
-
-    def _read(self, X: Any) -> Any:
-        return read_table(X)
-
-    def _new_encoder(self) -> TableEncoder:
-        return TableEncoder(self.columns)
-
-    def _gather(self, codes: Codes, held_out: Codes, callback: Callback | None) -> Evidence:
-        alone = super()._gather(codes, held_out, callback)
-        if self.reconstructor != "combined" or self.preset is not None:
-            return alone
-        device = self.torch_device()
-        kernel, probes = KernelReconstructor(), self._presets[None]["kernel"][1]
-        voters = codes if len(codes.schema) <= kernel.free_up_to else self._compared(codes)
-        neighbours = Neighbours().fit(self._compared(codes), device=device)
-        sources = {
-            **alone.sources,
-            KERNEL: self.surprises(kernel.fit(voters, device=device), probes),
-            NEIGHBOURS: Distances(neighbours),
-        }
-        kinds = (*alone.kinds, Kind(MAIN, "log_mean_exp"), Kind(KERNEL, "mean"), Kind(NEIGHBOURS, "mean"))
-        return Evidence(sources, kinds).on_one_scale(held_out, callback=callback)
-
-    def _compared(self, codes: Codes) -> Codes:
-        """The rows to compare with: all, or a random part of them where too many are distinct."""
-        limit = max(_MOST_COMPARED, _COMPARED_BITS // int(codes.schema.sizes.sum()))
-        if len(codes.distinct()[0]) <= limit:
-            return codes
-        return codes.take(np.random.default_rng(self.seed).permutation(len(codes))[:limit])
-
-    def fit_batches(self, batches: Batches, n_rows: int | None = None, *, keeper: Keeper | None = None) -> Self:
-        """Learn from tables larger than memory: of the rows, only their codes are held.
-
-        `batches()` gives the tables, the same ones each time it is called; how the rows are cut into tables is no
-        matter. `n_rows` is the number of rows, counted by a pass of its own unless given. A `keeper` keeps the state
-        of a training that may be interrupted.
-
-        >>> parts = [[["cat", "meow"], ["dog", "woof"]] * 100] * 3
-        >>> len(TableDetector("kernel").fit_batches(lambda: iter(parts)).calibration_)
-        600
-        """
-
-        def read() -> Iterable[Table]:
-            return map(self._read, batches())
-
-        return self._learn(read, sum(rows.n_rows for rows in read()) if n_rows is None else n_rows, keeper)
-
-    def _codes(self, batches: Batches, train: IntArray, held_out: IntArray) -> tuple[Codes, Codes]:
-        learned_from = np.zeros(1 + max(train.max(initial=-1), held_out.max(initial=-1)), dtype=np.bool_)
-        learned_from[train] = True
-        parts = _in_step(batches(), learned_from)
-        self.encoder_ = self._new_encoder().fit_batches(rows.take(chosen) for rows, chosen in parts)
-        # Rows held out go behind the others, so that each kind is a view of one array and nothing is held twice.
-        place = np.where(learned_from, np.cumsum(learned_from) - 1, len(train) + np.cumsum(~learned_from) - 1)
-        values = np.empty((len(place), len(self.encoder_.schema_)), dtype=self.encoder_.schema_.code_dtype)
-        for rows, here in _in_step(batches(), place):
-            values[here] = self.encoder_.encode(rows).values
-        codes = Codes(values, self.encoder_.schema_)
-        behind = held_out if len(train) == len(place) else slice(len(train), None)
-        return codes.take(slice(0, len(train))), codes.take(behind)
-
-
-def _in_step(batches: Iterable[Any], told: NDArray[Any]) -> Iterator[tuple[Any, NDArray[Any]]]:
-    """Each batch, with what is told about its rows."""
-    at = 0
-    for rows in batches:
-        here = told[at : at + rows.n_rows]
-        at += rows.n_rows
-        if len(here) < rows.n_rows:
-            break
-        yield rows, here
-    if at != len(told):
-        raise InputError(f"{len(told):,} rows were counted, but a later reading found another number of them.")

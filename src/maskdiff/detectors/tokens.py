@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
-from maskdiff.detectors import MAIN, Batches, Detector, Presets, Verdicts
+from maskdiff.detectors.base import MAIN, Batches, Detector, Presets, Verdicts
 from maskdiff.encoders.sequence import TokenEncoder
 from maskdiff.encoders.windows import Windows
 from maskdiff.errors import InputError, NoEvidenceWarning, SettingError

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maskdiff.detectors import Verdicts
+from maskdiff.detectors.base import Verdicts
+from maskdiff.detectors.tokens import TokenDetector
 from maskdiff.encoders.items import as_text
 from maskdiff.encoders.text import TextEncoder
 from maskdiff.encoders.windows import Windows
@@ -18,7 +19,6 @@ from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback
 from maskdiff.reconstructors import PretrainedReconstructor, Reconstructor
 from maskdiff.shading import Piece, shade, strengths
-from maskdiff.token_detectors.base import TokenDetector
 
 
 class TextDetector(TokenDetector):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from maskdiff.detectors.tokens import TokenDetector
 from maskdiff.encoders.sequence import SequenceEncoder
 from maskdiff.masking import Schedule
 from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback
 from maskdiff.reconstructors import Reconstructor
-from maskdiff.token_detectors.base import TokenDetector
 
 
 class SequenceDetector(TokenDetector):
