@@ -336,6 +336,23 @@ def test_the_papers_preset_is_exactly_the_papers(normal_rows):
     assert kernel.reconstructor_.bandwidth == 1.0
 
 
+@pytest.mark.parametrize("name", ["mlp", "kernel"])
+def test_anomalies_among_the_rows_to_learn_from_can_be_left_out(name, normal_rows, odd_rows):
+    rng = np.random.default_rng(0)
+    shuffled = normal_rows.head(len(normal_rows) // 10).apply(rng.permutation)
+    mixed = pd.concat([normal_rows, shuffled], ignore_index=True)
+    reconstructor = small() if name == "mlp" else name
+    told = TableDetector(reconstructor, contamination=0.1).fit(mixed)
+    not_told = TableDetector(reconstructor).fit(mixed)
+    ahead = [d.anomaly_score(odd_rows).mean() - d.anomaly_score(normal_rows).mean() for d in (told, not_told)]
+    assert ahead[0] > ahead[1] * 1.03
+
+
+def test_rows_left_out_of_learning_still_count_for_the_alarm_rate(normal_rows):
+    rate = TableDetector("kernel", contamination=0.2, false_alarm_rate=0.1).fit(normal_rows)
+    assert rate.is_anomaly(normal_rows).mean() < 0.2
+
+
 def test_another_seed_gives_another_network(normal_rows, odd_rows):
     first, other = (TableDetector(small(), seed=seed).fit(normal_rows).anomaly_score(odd_rows) for seed in (0, 1))
     assert (first != other).all()
@@ -378,6 +395,7 @@ def test_fitting_again_forgets_the_first_table(normal_rows, odd_rows):
         ({"reconstructor": 3}, r"must have log_prob\(views\) and most_likely\(views\)"),
         ({"preset": "best"}, "preset must be None or \"paper\"; got 'best'"),
         ({"aggregate": "median"}, "'median'; choose one of mean, rms, max"),
+        ({"contamination": 0.5}, r"contamination, the share .* must lie in \[0, 0.5\); got 0.5"),
         ({"schedule": "sudden"}, "'sudden'; choose one of linear"),
         ({"objective": "hinge"}, "'hinge'; choose one of reconstruction, diffusion"),
         ({"columns": {"flag": "colour"}}, "'flag'.* must be one of category, number, date, drop; got 'colour'"),

@@ -28,6 +28,7 @@ from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback, listening
 from maskdiff.reconstructors import Reconstructor
 from maskdiff.score import aggregate_named
+from maskdiff.shading import Piece
 from maskdiff.training import Keeper
 
 # How many normal rows are kept back to calibrate: a tenth, within these bounds, and never over a third.
@@ -73,6 +74,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     device: str
     seed: int
     progress: bool | Callback | None
+    contamination: float = 0.0
 
     _presets: Presets
     _own_aggregates: tuple[str, ...] = ()  # beside those of score.AGGREGATES
@@ -92,22 +94,55 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         rows = self._read(X)
         return self._learn(lambda: [rows], rows.n_rows)
 
+    def fit_batches(self, batches: Batches, n_rows: int | None = None, *, keeper: Keeper | None = None) -> Self:
+        """Learn from rows that come in parts; of a table larger than memory only the codes are held.
+
+        `batches()` gives the parts, the same ones each time it is called; how the rows are cut into parts is no
+        matter. `n_rows` is the number of rows, counted by a pass of its own unless given. A `keeper` keeps the state
+        of a training that may be interrupted.
+
+        >>> from maskdiff import TableDetector
+        >>> parts = [[["cat", "meow"], ["dog", "woof"]] * 100] * 3
+        >>> len(TableDetector("kernel").fit_batches(lambda: iter(parts)).calibration_)
+        600
+        """
+
+        def read() -> Iterable[Any]:
+            return map(self._read, batches())
+
+        return self._learn(read, sum(rows.n_rows for rows in read()) if n_rows is None else n_rows, keeper)
+
     def _learn(self, batches: Batches, n_rows: int, keeper: Keeper | None = None) -> Self:
         """Learn from these rows, read by `_read`; some of them are kept back to calibrate."""
         self._check_settings()
         reconstructor, self.probes_ = self._resolve()
-        leaves_out = hasattr(reconstructor, "left_out")
+        # A row left out of the normal rows must have been among them, which is not sure once the oddest are gone.
+        leaves_out = hasattr(reconstructor, "left_out") and not self.contamination
         train, held_out = self._split(n_rows, keep_all=leaves_out)
         if self.false_alarm_rate is not None:  # one that so few rows cannot promise is refused before the long part
             Calibration(np.zeros(len(held_out))).check_rate(self.false_alarm_rate)
         codes, kept_back = self._codes(batches, train, held_out)
         with listening(self.progress) as callback:
-            self.reconstructor_ = self._fit_reconstructor(reconstructor, codes, kept_back, callback, keeper)
-            self.evidence_ = self._gather(codes, kept_back, callback)
+            if self.contamination:
+                self._model(reconstructor, codes, kept_back, callback)
+                codes = self._without_oddest(codes, callback)
+            self._model(reconstructor, codes, kept_back, callback, keeper)
             judged = self.evidence_.left_out() if leaves_out else self.evidence_
             scores = judged.weigh(kept_back, stage="calibrating", callback=callback).score
             self.adopt_calibration(Calibration.from_scores(scores))
         return self
+
+    def _model(
+        self, reconstructor: Any, codes: Codes, held_out: Codes, callback: Callback | None, keeper: Keeper | None = None
+    ) -> None:
+        """The reconstructor and all evidence, learned from these rows."""
+        self.reconstructor_ = self._fit_reconstructor(reconstructor, codes, held_out, callback, keeper)
+        self.evidence_ = self._gather(codes, held_out, callback)
+
+    def _without_oddest(self, codes: Codes, callback: Callback | None) -> Codes:
+        """The rows but for the share thought to be anomalies; rows that calibrate stay, so no alarm rate is broken."""
+        score = self.evidence_.weigh(codes, stage="leaving the oddest rows out", callback=callback).score
+        return codes.take(np.flatnonzero(score <= np.quantile(score, 1 - self.contamination)))
 
     def _gather(self, codes: Codes, held_out: Codes, callback: Callback | None) -> Evidence:
         """What the score is made of: here the reconstructor's surprises alone."""
@@ -147,8 +182,16 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             raise SettingError(
                 f"probes must be a ProbeGrid, such as ProbeGrid(views_per_level=8); got {self.probes!r}."
             )
+        if not 0 <= self.contamination < 0.5:
+            raise SettingError(
+                f"contamination, the share of anomalies among the rows, must lie in [0, 0.5); got {self.contamination}."
+            )
         if self.false_alarm_rate is not None and not 0 < self.false_alarm_rate < 1:
             raise SettingError(f"false_alarm_rate must lie between 0 and 1; got {self.false_alarm_rate}.")
+
+    def probe_grid(self) -> ProbeGrid:
+        """The probes the reconstructor is scored with: those given, or the ones that go with it."""
+        return self._resolve()[1]
 
     def _resolve(self) -> tuple[Any, ProbeGrid]:
         """The reconstructor to fit, and the probes it is scored with."""
@@ -255,6 +298,10 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             verdicts.codes,
             lambda rows, fields: self.encoder_.display(X, rows, fields),
         )
+
+    def shaded(self, X: Any, *, verdicts: Verdicts | None = None) -> list[list[Piece]]:
+        """Every row as a text whose pieces say how odd they are; none where rows are no texts."""
+        return []
 
     def _scored(self, X: Any) -> tuple[Codes, CellEvidence]:
         check_is_fitted(self)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.codes import Codes, IntArray
 from maskdiff.detectors.base import MAIN, Batches, Detector, Presets
-from maskdiff.encoders.intake import Table, read_table
+from maskdiff.encoders.intake import read_table
 from maskdiff.encoders.table import TableEncoder
 from maskdiff.errors import InputError
 from maskdiff.evidence import Distances, Evidence, Kind
@@ -19,7 +19,6 @@ from maskdiff.neighbours import Neighbours
 from maskdiff.probes import PAPER_KERNEL_LEVELS, PAPER_LEVELS, ProbeGrid
 from maskdiff.progress import Callback
 from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor, Reconstructor
-from maskdiff.training import Keeper
 
 # The names of the sources of evidence beside the reconstructor.
 KERNEL, NEIGHBOURS = "kernel", "neighbours"
@@ -44,6 +43,8 @@ class TableDetector(Detector):
     schedule : "linear", "cosine", "polynomial", or a `Schedule`.
     aggregate : "mean" (the paper's), "rms" or "max": how a row's cells become one score.
     columns : how to read single columns: name -> "category", "number", "date" or "drop".
+    contamination : the share of anomalies thought to be among the rows to learn from. A first model leaves that share
+        of the oddest rows out before a second one learns; 0: all rows are taken for normal.
     false_alarm_rate : the rate `is_anomaly` and `predict` promise; None: 1%, or the finest the rows allow.
     device : "auto", or a torch device.
     seed : an integer; equal seeds give equal models.
@@ -82,6 +83,7 @@ class TableDetector(Detector):
         schedule: str | Schedule = "linear",
         aggregate: str = "mean",
         columns: Mapping[str, str] | None = None,
+        contamination: float = 0.0,
         false_alarm_rate: float | None = None,
         device: str = "auto",
         seed: int = 0,
@@ -94,6 +96,7 @@ class TableDetector(Detector):
         self.schedule = schedule
         self.aggregate = aggregate
         self.columns = columns
+        self.contamination = contamination
         self.false_alarm_rate = false_alarm_rate
         self.device = device
         self.seed = seed
@@ -127,23 +130,6 @@ class TableDetector(Detector):
         if len(codes.distinct()[0]) <= limit:
             return codes
         return codes.take(np.random.default_rng(self.seed).permutation(len(codes))[:limit])
-
-    def fit_batches(self, batches: Batches, n_rows: int | None = None, *, keeper: Keeper | None = None) -> Self:
-        """Learn from tables larger than memory: of the rows, only their codes are held.
-
-        `batches()` gives the tables, the same ones each time it is called; how the rows are cut into tables is no
-        matter. `n_rows` is the number of rows, counted by a pass of its own unless given. A `keeper` keeps the state
-        of a training that may be interrupted.
-
-        >>> parts = [[["cat", "meow"], ["dog", "woof"]] * 100] * 3
-        >>> len(TableDetector("kernel").fit_batches(lambda: iter(parts)).calibration_)
-        600
-        """
-
-        def read() -> Iterable[Table]:
-            return map(self._read, batches())
-
-        return self._learn(read, sum(rows.n_rows for rows in read()) if n_rows is None else n_rows, keeper)
 
     def _codes(self, batches: Batches, train: IntArray, held_out: IntArray) -> tuple[Codes, Codes]:
         learned_from = np.zeros(1 + max(train.max(initial=-1), held_out.max(initial=-1)), dtype=np.bool_)

@@ -1,0 +1,86 @@
+"""What anomalies among the rows to learn from cost, and what `contamination=` wins back.
+
+    python tools/contamination.py --data DIR --sets ad bank probe claims --seeds 3 --out results/contamination.jsonl
+
+The split is the benchmark's; of the anomalies in its training part so many are put among the normal rows that they are
+the given share of them. The rows to score stay the same. A run that `--out` holds is not repeated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.model_selection import train_test_split
+
+from maskdiff import TableDetector, datasets
+
+DETECTORS = {
+    "default": lambda share: {},
+    "default, told the share": lambda share: {"contamination": share},
+    "plain score": lambda share: {"reconstructor": "mlp"},
+    "plain score, told the share": lambda share: {"reconstructor": "mlp", "contamination": share},
+}
+SHARES = (0.0, 0.01, 0.02, 0.05)
+KEY = ("set", "seed", "share", "detector")
+
+
+def rows_of(name: str, data: str | None) -> tuple[Any, Any]:
+    return datasets.make_claims(50_000, seed=0) if name == "claims" else datasets.load(name, data=data)
+
+
+def learned_from(y: Any, train: Any, share: float, seed: int) -> Any:
+    """The normal rows of the training part, and so many of its anomalies that they are this share of all."""
+    normal, odd = train[y[train] == 0], train[y[train] == 1]
+    wanted = round(share * len(normal) / (1 - share))
+    if wanted > len(odd):
+        raise SystemExit(f"there are {len(odd)} anomalies to learn from, a share of {share:.0%} needs {wanted}.")
+    rng = np.random.default_rng(seed)
+    return rng.permutation(np.concatenate([normal, rng.choice(odd, wanted, replace=False)]))
+
+
+def measure(name: str, seed: int, share: float, detector: str, data: str | None) -> dict[str, Any]:
+    X, y = rows_of(name, data)
+    train, test = train_test_split(np.arange(len(y)), test_size=0.3, random_state=seed, stratify=y)
+    settings = DETECTORS[detector](share)
+    fitted = TableDetector(**settings, seed=seed, progress=False).fit(X.iloc[learned_from(y, train, share, seed)])
+    score = fitted.anomaly_score(X.iloc[test])
+    alarms = fitted.calibration_.p_values(score) <= 0.05
+    return {
+        **dict(zip(KEY, (name, seed, share, detector), strict=True)),
+        "roc_auc": float(roc_auc_score(y[test], score)),
+        "pr_auc": float(average_precision_score(y[test], score)),
+        "false_alarms_at_5%": float(alarms[y[test] == 0].mean()),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data")
+    parser.add_argument("--sets", nargs="+", default=["ad", "bank", "probe", "claims"])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--out", type=Path, default=Path("results/contamination.jsonl"))
+    given = parser.parse_args()
+    records = [json.loads(line) for line in given.out.read_text().splitlines()] if given.out.exists() else []
+    done = {tuple(record[part] for part in KEY) for record in records}
+    for seed, name, share, detector in product(range(given.seeds), given.sets, SHARES, DETECTORS):
+        if (name, seed, share, detector) in done or (share == 0 and "told" in detector):
+            continue
+        records.append(measure(name, seed, share, detector, given.data))
+        with given.out.open("a") as file:
+            file.write(json.dumps(records[-1]) + "\n")
+        print(records[-1], file=sys.stderr, flush=True)
+    table = pd.DataFrame(records).groupby(["detector", "set", "share"])[["roc_auc", "pr_auc"]].mean() * 100
+    told = table["roc_auc"].map("{:.1f}".format) + " / " + table["pr_auc"].map("{:.1f}".format)
+    print(told.unstack().fillna("").to_markdown())
+
+
+if __name__ == "__main__":
+    main()
