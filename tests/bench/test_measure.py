@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from maskdiff.bench.measure import Run, measure, metrics
-from maskdiff.bench.methods import Detector, Method, method_names
-from maskdiff.bench.sets import set_names
+from maskdiff.bench.measure import Run, Split, measure, metrics
+from maskdiff.bench.methods import METHODS, Detector, Method, chosen
+from maskdiff.bench.sets import ON_DEMAND, cut_table, table_names, text_names
 from maskdiff.errors import InputError, SettingError
 
 Labelled = tuple[pd.DataFrame, NDArray[np.int8]]
@@ -25,8 +25,9 @@ class Spy:
         self.seed = seed
         self.seen: dict[str, Any] = {}
 
-    def fit(self, X: pd.DataFrame) -> None:
+    def fit(self, X: pd.DataFrame) -> Spy:
         self.seen["fit"] = X
+        return self
 
     def anomaly_score(self, X: pd.DataFrame) -> NDArray[np.float64]:
         self.seen["score"] = X
@@ -40,7 +41,8 @@ def spied(labelled: Labelled, seed: int = 0) -> tuple[dict[str, Any], Spy]:
         spies.append(Spy(seed, device))
         return spies[-1]
 
-    record = measure(Run("cluster", "spy", seed), labelled, device="cpu", methods={"spy": Method(build, "ours")})
+    split = cut_table(labelled, seed)
+    record = measure(Run("cluster", "spy", seed), split, Method(build, "ours"), device="cpu")
     return record, spies[0]
 
 
@@ -79,10 +81,33 @@ def test_a_record_says_what_was_measured_and_where(labelled: Labelled) -> None:
     assert record["device"].startswith("cpu")
 
 
+def test_what_is_warmed_up_is_another_detector_and_sees_few_normal_rows(labelled: Labelled) -> None:
+    fitted: list[int] = []
+
+    class Counting(Spy):
+        def fit(self, X: pd.DataFrame) -> Spy:
+            fitted.append(len(X))
+            return super().fit(X)
+
+    split = cut_table(labelled, 0)
+    measure(Run("cluster", "spy", 0), split, Method(Counting, "ours"), device="cpu", warm_up=10)
+    assert fitted == [10, 84]
+
+
+def test_rows_that_are_no_table_have_no_number_of_features() -> None:
+    class Lengths(Spy):
+        def anomaly_score(self, X: Any) -> NDArray[np.float64]:
+            return np.array([len(text) for text in X], dtype=np.float64)
+
+    split = Split(["a", "b"], ["a", "long"], np.array([0, 1], dtype=np.int8))
+    record = measure(Run("texts", "spy", 0), split, Method(Lengths, "ours"), device="cpu")
+    assert (record["n_train"], record["n_test"], record["n_features"], record["roc_auc"]) == (2, 2, None, 1.0)
+
+
 def test_warnings_of_a_method_are_kept_in_the_record(cluster: pd.DataFrame) -> None:
     table = cluster.assign(key=[f"row {number}" for number in range(len(cluster))])
     y = np.repeat([0, 1], [100, 20]).astype(np.int8)
-    record = measure(Run("cluster", "hamming-knn", 0), (table, y), device="cpu")
+    record = measure(Run("cluster", "hamming-knn", 0), cut_table((table, y), 0), METHODS["hamming-knn"], device="cpu")
     assert ["'key'" in warning for warning in record["warnings"]] == [True]
 
 
@@ -114,13 +139,18 @@ def test_scores_that_are_no_numbers_are_refused() -> None:
 
 
 def test_words_for_several_methods_are_spelled_out_once_each() -> None:
-    names = method_names(["kernel", "ours", "baselines"])
+    names = chosen(["kernel", "ours", "baselines"])
     assert names[0] == "kernel"
     assert len(names) == len(set(names)) == 17
-    assert set(method_names(["all"])) == {*names, "isotree"}
+    assert set(chosen(["all"])) == {*names, "isotree"}
 
 
-@pytest.mark.parametrize("names", [method_names, set_names])
+@pytest.mark.parametrize("names", [chosen, table_names, text_names])
 def test_an_unknown_name_is_refused_with_the_known_ones(names: Any) -> None:
-    with pytest.raises(SettingError, match="'nonsense'; known are all"):
+    with pytest.raises(SettingError, match=r"'nonsense'.*; known are all"):
         names(["nonsense"])
+
+
+def test_a_set_on_demand_is_not_one_of_all() -> None:
+    assert not set(ON_DEMAND) & set(table_names(["all"]))
+    assert table_names(list(ON_DEMAND)) == list(ON_DEMAND)

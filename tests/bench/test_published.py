@@ -8,6 +8,7 @@ import pytest
 
 from maskdiff.bench.ranks import METRICS, results
 from maskdiff.bench.runner import run_bench
+from maskdiff.bench.tasks import Tables
 
 # cmc and solar are small, u2r and r10 have few distinct rows. The forest is left out: its trees follow the version of
 # scikit-learn.
@@ -23,8 +24,8 @@ def test_mean_and_deviation_over_five_seeds_are_the_published_ones(
 ) -> None:
     if method != "hamming-knn":
         pytest.importorskip("pyod")
-    out = tmp_path / "out.jsonl"
-    records = run_bench(out, data=data_dir, sets=[set_name], methods=[method], device="cpu", say=lambda line: None)
+    task, out = Tables(str(data_dir)), tmp_path / "out.jsonl"
+    records = run_bench(task, out, sets=[set_name], methods=[method], device="cpu", say=lambda line: None)
     table = results(records).set_index("metric").loc[list(METRICS)]
     # Equal distances fall in the order of the sums behind them: the last digit may differ.
     assert table["mean"].tolist() == pytest.approx(table["published_mean"].tolist(), abs=0.1)

@@ -11,8 +11,10 @@ import pytest
 
 from maskdiff.bench import sets
 from maskdiff.bench.measure import Record, Run, failure, identity
-from maskdiff.bench.records import RecordFile, latest, read_records
+from maskdiff.bench.records import RecordFile, latest, of_task, read_records
 from maskdiff.bench.runner import run_all, run_bench
+from maskdiff.bench.tasks import Tables
+from maskdiff.bench.timing import TimeLeft
 from maskdiff.datasets import make_claims
 from maskdiff.errors import BadLineError, SettingError
 
@@ -100,13 +102,35 @@ def test_every_run_is_told_with_the_time_left(tmp_path: Path) -> None:
     run_all(RUNS, tmp_path / "out.jsonl", succeed, say=lines.append)
     assert lines[0] == "1 of 3 runs were done before"
     assert lines[1].startswith("[2/3] one fast seed 1: ROC 75.00, PR 50.00 in 1.5 s; about ")
+    assert lines[1].endswith("about 2 s left")
     assert lines[2].endswith("about 0 s left")
+
+
+def test_the_time_left_is_judged_by_the_runs_most_alike() -> None:
+    def took(set_name: str, method: str, seconds: float) -> Record:
+        return {**succeed(Run(set_name, method, 0)), "fit_seconds": seconds, "score_seconds": 0.0}
+
+    before = [took("large", "slow", 100.0), took("large", "fast", 10.0), took("small", "fast", 1.0)]
+    assert TimeLeft([Run("large", "slow", 1)], before).seconds() == 100
+    assert TimeLeft([Run("large", "new", 1)], before).seconds() == 55
+    assert TimeLeft([Run("new", "slow", 1)], before).seconds() == 37
+    assert TimeLeft([Run("large", "slow", seed) for seed in range(1, 5)], before, jobs=2).seconds() == 200
+    assert TimeLeft([Run("large", "slow", 1)], []).seconds() == 0
+
+
+def test_records_name_their_task(tmp_path: Path) -> None:
+    run_all(RUNS[:1], tmp_path / "out.jsonl", succeed, task="text", say=quiet)
+    (record,) = read_records(tmp_path / "out.jsonl")
+    assert record["task"] == "text"
+    assert of_task([record, succeed(RUNS[0])], "text") == [record]
+    assert of_task([record, succeed(RUNS[0])], "tables") == [succeed(RUNS[0])]
 
 
 def test_measuring_goes_on_after_a_set_and_a_method_that_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sets.GENERATED, "tiny", lambda: make_claims(n=300, seed=0))
     monkeypatch.setitem(sets.GENERATED, "broken", partial(make_claims, n=-1))
     records = run_bench(
+        Tables(),
         tmp_path / "out.jsonl",
         sets=["broken", "tiny"],
         methods=["hamming-knn", "kernel"],

@@ -25,10 +25,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def measure(options: argparse.Namespace) -> int:
     """Measure; the status is 1 if a run failed."""
     from maskdiff.bench.runner import run_bench
+    from maskdiff.bench.tasks import Tables
 
     records = run_bench(
+        Tables(options.data),
         options.out,
-        data=options.data,
         sets=options.sets,
         methods=options.methods,
         seeds=range(options.seeds),

@@ -1,7 +1,6 @@
-"""One run: split a labelled table, fit on its normal training rows, score the rest, and say how well and how fast.
+"""One run: fit on normal rows, score the others, and say how well and how fast.
 
-The split is 70/30, stratified by label, drawn by the run's seed. Of the training part only the normal rows are kept;
-labels are used for the split and for the metrics, and never reach a method.
+Labels are used for the split and for the metrics, and never reach a method.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import platform
 import sys
 import time
 import warnings
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -21,18 +19,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import average_precision_score, roc_auc_score
-from sklearn.model_selection import train_test_split
 
 from maskdiff import __version__
 from maskdiff.bench.baselines.networks import torch_device
-from maskdiff.bench.methods import METHODS, Method
-from maskdiff.bench.sets import LabelledTable
+from maskdiff.bench.methods import Method
 from maskdiff.errors import InputError
 
-TEST_SHARE = 0.3
-_LIBRARIES = ("torch", "numpy", "pandas", "scikit-learn", "pyod", "isotree")
+_LIBRARIES = ("torch", "numpy", "pandas", "scikit-learn", "pyod", "isotree", "transformers")
 
 Record = dict[str, Any]
 
@@ -46,30 +41,40 @@ class Run:
     seed: int
 
 
-def measure(run: Run, table: LabelledTable, *, device: str = "auto", methods: Mapping[str, Method] = METHODS) -> Record:
-    """What the run gave, as one flat record."""
-    X, y = table
-    train, test = train_test_split(np.arange(len(y)), test_size=TEST_SHARE, stratify=y, random_state=run.seed)
-    normal = X.iloc[train[y[train] == 0]].reset_index(drop=True)
-    unlabelled = X.iloc[test].reset_index(drop=True)
+@dataclass(frozen=True, eq=False)
+class Split:
+    """What a run is given: normal rows to learn from, rows to score, and the labels of those, 1 = anomaly."""
+
+    normal: Any
+    unlabelled: Any
+    y: NDArray[np.int8]
+
+
+def measure(run: Run, split: Split, method: Method, *, device: str = "auto", warm_up: int = 0) -> Record:
+    """What the run gave, as one flat record; before anything is timed, another is fitted on `warm_up` rows."""
     where = torch_device(device)
-    detector = methods[run.method].build(run.seed, device)
+    if warm_up:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            few = split.normal[:warm_up]
+            method.build(run.seed, device).fit(few).anomaly_score(few)
+    detector = method.build(run.seed, device)
     _forget_peak(where)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        fit_seconds = _timed(lambda: detector.fit(normal), where)[1]
-        scores, score_seconds = _timed(lambda: detector.anomaly_score(unlabelled), where)
+        _, fit_seconds = _timed(lambda: detector.fit(split.normal), where)
+        scores, score_seconds = _timed(lambda: detector.anomaly_score(split.unlabelled), where)
     return {
         **identity(run, device),
         "status": "ok",
-        **metrics(y[test], scores),
+        **metrics(split.y, scores),
         "fit_seconds": round(fit_seconds, 4),
         "score_seconds": round(score_seconds, 4),
         "peak_memory_mb": _peak_memory(),
         "peak_gpu_memory_mb": round(torch.cuda.max_memory_allocated() / 2**20, 1) if where.type == "cuda" else None,
-        "n_train": len(normal),
-        "n_test": len(unlabelled),
-        "n_features": X.shape[1],
+        "n_train": len(split.normal),
+        "n_test": len(split.unlabelled),
+        "n_features": getattr(split.normal, "shape", (0, None))[1],
         "warnings": sorted({str(warning.message) for warning in said}),
     }
 

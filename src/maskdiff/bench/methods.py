@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -73,18 +73,18 @@ METHODS: dict[str, Method] = {
 }
 
 
-def method_names(wanted: Iterable[str]) -> list[str]:
-    """The methods meant, in order, each once; "all", "ours" and "baselines" stand for several.
+def chosen(wanted: Iterable[str], methods: Mapping[str, Method] = METHODS) -> list[str]:
+    """The methods meant, in order, each once; "all" and the groups "ours", "baselines", ... stand for several.
 
-    >>> method_names(["mlp", "ours"])
+    >>> chosen(["mlp", "ours"])
     ['mlp', 'default', 'kernel', 'mlp-paper', 'kernel-paper']
     """
-    groups = {"all": list(METHODS)}
-    for name, method in METHODS.items():
+    groups = {"all": list(methods)}
+    for name, method in methods.items():
         groups.setdefault(method.group, []).append(name)
     named = [name for word in wanted for name in groups.get(word, [word])]
-    unknown = [name for name in named if name not in METHODS]
+    unknown = [name for name in named if name not in methods]
     if unknown:
-        known = ", ".join([*groups, *METHODS])
+        known = ", ".join([*groups, *methods])
         raise SettingError(f"there is no method {unknown[0]!r}; known are {known}.")
     return list(dict.fromkeys(named))

@@ -5,19 +5,23 @@ Metrics are in percent here, as in the paper. What was not run is left empty, ne
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 import pandas as pd
 
+from maskdiff.bench import text_methods
 from maskdiff.bench.measure import Record
-from maskdiff.bench.methods import METHODS
+from maskdiff.bench.methods import METHODS, Method
 from maskdiff.bench.records import latest
 
 METRICS = {"roc_auc": "ROC-AUC", "pr_auc": "PR-AUC"}
 SECONDS = {"fit_seconds": "seconds to fit", "score_seconds": "seconds to score"}
+# The paper's names of the sets of texts.
+PUBLISHED_TEXTS = {"AGNews": "agnews", "Email Spam": "email", "SMS Spam": "sms", "YelpReview": "yelp"}
+KEYS = ["method", "set", "metric"]
 
 
 @cache
@@ -30,32 +34,76 @@ def published(name: str) -> pd.DataFrame:
 def published_results() -> pd.DataFrame:
     """Both of the paper's large tables in the form of `results`: method, set, metric, mean, std."""
     parts = [published(metric).assign(metric=metric).rename(columns={"dataset": "set"}) for metric in METRICS]
-    return pd.concat(parts, ignore_index=True)[["method", "set", "metric", "mean", "std"]]
+    return pd.concat(parts, ignore_index=True)[[*KEYS, "mean", "std"]]
+
+
+def published_texts() -> pd.DataFrame:
+    """The paper's table of texts in the same form; it has no deviations."""
+    long = published("text").melt(["method", "dataset"], list(METRICS), var_name="metric", value_name="mean")
+    named = long.assign(set=long["dataset"].map(PUBLISHED_TEXTS), std=float("nan"))
+    return named[[*KEYS, "mean", "std"]]
+
+
+def published_seconds() -> pd.DataFrame:
+    """The paper's table of runtimes in the same form; its Vehicle Claims stand beside the generated claims."""
+    long = published("runtime_seconds").rename(columns={"fit": "fit_seconds", "score": "score_seconds"})
+    long = long.melt(["method", "dataset"], list(SECONDS), var_name="metric", value_name="mean")
+    named = long.assign(set=long["dataset"].replace("vehicle_claims", "claims-large"), std=float("nan"))
+    return named[[*KEYS, "mean", "std"]]
 
 
 def results(records: Iterable[Record]) -> pd.DataFrame:
     """Mean and sample deviation over seeds: method, set, metric, mean, std, runs, and what the paper has for it."""
-    chosen = [record for record in latest(records) if record["status"] == "ok"]
+    return _beside(_averaged(records), published_results(), METHODS)
+
+
+def text_results(records: Iterable[Record]) -> pd.DataFrame:
+    """The same for texts."""
+    return _beside(_averaged(records), published_texts(), text_methods.METHODS)
+
+
+def runtime_results(records: Iterable[Record]) -> pd.DataFrame:
+    """The same for seconds."""
+    table = _averaged(records)
+    return _beside(table[table["metric"].isin(SECONDS)], published_seconds(), METHODS)
+
+
+def _averaged(records: Iterable[Record]) -> pd.DataFrame:
+    done = [record for record in latest(records) if record["status"] == "ok"]
     lines = [
         {"method": record["method"], "set": record["set"], "metric": metric, "value": record[metric] * scale}
-        for record in chosen
+        for record in done
         for metric, scale in [*((metric, 100) for metric in METRICS), *((metric, 1) for metric in SECONDS)]
     ]
-    runs = pd.DataFrame(lines, columns=["method", "set", "metric", "value"])
-    table = runs.groupby(["method", "set", "metric"], sort=False)["value"].agg(["mean", "std", "count"]).reset_index()
-    return _with_published(table.rename(columns={"count": "runs"}))
+    runs = pd.DataFrame(lines, columns=[*KEYS, "value"])
+    table = runs.groupby(KEYS, sort=False)["value"].agg(["mean", "std", "count"]).reset_index()
+    return table.rename(columns={"count": "runs"})
 
 
-def _with_published(table: pd.DataFrame) -> pd.DataFrame:
+def _beside(table: pd.DataFrame, known: pd.DataFrame, methods: Mapping[str, Method]) -> pd.DataFrame:
     """Add the paper's mean and deviation, and how many of its deviations ours is away."""
-    names = {method.published: name for name, method in METHODS.items() if method.published}
-    known = published_results()
-    known["method"] = known["method"].map(names)
+    names = {method.published: name for name, method in methods.items() if method.published}
+    known = known.assign(method=known["method"].map(names))
     known = known.rename(columns={"mean": "published_mean", "std": "published_std"})
-    joined = table.merge(known, on=["method", "set", "metric"], how="left")
+    joined = table.merge(known, on=KEYS, how="left")
     # A published deviation of 0.00 says "below 0.005".
     away = (joined["mean"] - joined["published_mean"]) / joined["published_std"].clip(lower=0.005)
     return joined.assign(deviations=away)
+
+
+def comparable(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str], list[str]]:
+    """The results that can be ranked together: every method of them on every set of them.
+
+    Methods that were run on less than half as many sets as others are left out, then sets that one of the rest lacks;
+    both are returned too.
+    """
+    quality = table[table["metric"].isin(METRICS)]
+    n_sets = quality.groupby("method", sort=False)["set"].nunique()
+    few = n_sets.index[n_sets < n_sets.max() / 2].tolist()
+    kept = quality[~quality["method"].isin(few)]
+    n_methods = kept.groupby("set", sort=False)["method"].nunique()
+    partial = n_methods.index[n_methods < kept["method"].nunique()].tolist()
+    return kept[~kept["set"].isin(partial)], few, partial
 
 
 def average_ranks(table: pd.DataFrame, ties: Any = "average") -> pd.DataFrame:
@@ -70,6 +118,13 @@ def average_ranks(table: pd.DataFrame, ties: Any = "average") -> pd.DataFrame:
     both = pd.DataFrame(ranks)
     both.insert(0, "overall", both.mean(axis="columns", skipna=False))
     return both.sort_values("overall")
+
+
+def published_ranks() -> pd.DataFrame:
+    """The paper's table of average ranks under our methods' names, as index."""
+    names = {method.published: name for name, method in METHODS.items() if method.published}
+    told = published("average_ranks")
+    return told.assign(method=told["method"].map(names)).set_index("method").add_prefix("published_")
 
 
 def ranks_among_published(table: pd.DataFrame) -> pd.DataFrame:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from maskdiff.bench.measure import Record, Run
-from maskdiff.errors import BadLineError
+from maskdiff.errors import BadLineError, DataNotFoundError
 
 
 def read_records(path: str | os.PathLike[str]) -> list[Record]:
@@ -16,9 +16,29 @@ def read_records(path: str | os.PathLike[str]) -> list[Record]:
     return _read(Path(path))[0]
 
 
+def read_all(
+    paths: Sequence[str | os.PathLike[str]], *, methods: Sequence[str] | None = None, sets: Sequence[str] | None = None
+) -> list[Record]:
+    """The records of several files, of these methods and sets only where any are named."""
+    absent = [str(path) for path in paths if not Path(path).is_file()]
+    if absent:
+        raise DataNotFoundError(f"there is no file {absent[0]!r}; name files that `maskdiff bench` wrote.")
+    found = [record for path in paths for record in read_records(path)]
+    return [
+        record
+        for record in found
+        if (methods is None or record["method"] in methods) and (sets is None or record["set"] in sets)
+    ]
+
+
 def run_of(record: Record) -> Run:
     """Which run a record is of."""
     return Run(record["set"], record["method"], record["seed"])
+
+
+def of_task(records: Iterable[Record], task: str) -> list[Record]:
+    """The records of one task: "tables", "text" or "runtime"."""
+    return [record for record in records if record.get("task", "tables") == task]
 
 
 def latest(records: Iterable[Record]) -> list[Record]:

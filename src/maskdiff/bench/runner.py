@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -13,34 +12,35 @@ from functools import partial
 from itertools import product
 from queue import SimpleQueue
 
-from maskdiff.bench.measure import Record, Run, failure, measure
-from maskdiff.bench.methods import method_names
+from maskdiff.bench.measure import Record, Run, failure
 from maskdiff.bench.records import RecordFile, latest, run_of
-from maskdiff.bench.sets import load_set, set_names
+from maskdiff.bench.tasks import Task, execute
+from maskdiff.bench.timing import TimeLeft, span
 from maskdiff.errors import SettingError
 
 Execute = Callable[[Run], Record]
+Say = Callable[[str], None]
 
 
 def run_bench(
+    task: Task,
     out: str | os.PathLike[str],
     *,
-    data: str | os.PathLike[str] | None = None,
     sets: Iterable[str] = ("all",),
-    methods: Iterable[str] = ("ours",),
+    methods: Iterable[str] = ("all",),
     seeds: Iterable[int] = range(5),
     device: str = "auto",
     jobs: int = 1,
-    say: Callable[[str], None] | None = None,
+    say: Say | None = None,
 ) -> list[Record]:
     """Measure every method on every data set with every seed; one record a run is added to `out`.
 
     Runs that `out` already holds a result of are skipped, those that failed are tried again. `say` is told of every run
     that ends (standard error unless given). Returns the latest record of each of these runs.
     """
-    runs = [Run(*each) for each in product(set_names(sets), method_names(methods), seeds)]
-    execute = partial(execute_run, data=None if data is None else str(data), device=device)
-    return run_all(runs, out, execute, jobs=jobs, device=device, say=say)
+    runs = [Run(*each) for each in product(task.set_names(sets), task.method_names(methods), seeds)]
+    doing = partial(execute, task=task, device=device)
+    return run_all(runs, out, doing, task=task.name, jobs=jobs, device=device, say=say)
 
 
 def run_all(
@@ -48,9 +48,10 @@ def run_all(
     out: str | os.PathLike[str],
     execute: Execute,
     *,
+    task: str = "tables",
     jobs: int = 1,
     device: str = "auto",
-    say: Callable[[str], None] | None = None,
+    say: Say | None = None,
 ) -> list[Record]:
     """Execute the runs `out` has no result of, `jobs` at a time."""
     if jobs < 1:
@@ -58,21 +59,13 @@ def run_all(
     file = RecordFile(out)
     done = {run_of(record) for record in file.records if record["status"] == "ok"}
     left = [run for run in runs if run not in done]
-    progress = _Reports(len(runs), len(left), say or _to_stderr)
+    progress = _Reports(len(runs), TimeLeft(left, file.records, jobs), say or _to_stderr)
     results = map(execute, left) if jobs == 1 else _in_processes(left, execute, jobs, device)
     for record in results:
-        file.add(record)
+        file.add({"task": task, **record})
         progress.tell(record)
     wanted = set(runs)
     return [record for record in latest(file.records) if run_of(record) in wanted]
-
-
-def execute_run(run: Run, *, data: str | None, device: str) -> Record:
-    """Load, measure, and turn whatever goes wrong into a record."""
-    try:
-        return measure(run, load_set(run.set, data), device=device)
-    except Exception as error:  # one failed run must not stop the others
-        return failure(run, device, error)
 
 
 def _in_processes(runs: list[Run], execute: Execute, jobs: int, device: str) -> Iterator[Record]:
@@ -123,18 +116,16 @@ def _to_stderr(line: str) -> None:
 class _Reports:
     """A line per run: how it went, and how long the rest may take."""
 
-    def __init__(self, total: int, left: int, say: Callable[[str], None]) -> None:
+    def __init__(self, total: int, left: TimeLeft, say: Say) -> None:
         self.total, self.left, self.say = total, left, say
-        self.start, self.ended = time.monotonic(), 0
-        if left < total:
-            say(f"{total - left} of {total} runs were done before")
+        if len(left) < total:
+            say(f"{total - len(left)} of {total} runs were done before")
 
     def tell(self, record: Record) -> None:
-        self.ended += 1
-        self.left -= 1
-        remaining = (time.monotonic() - self.start) / self.ended * self.left
+        self.left.ended(record)
         name = f"{record['set']} {record['method']} seed {record['seed']}"
-        self.say(f"[{self.total - self.left}/{self.total}] {name}: {_outcome(record)}; about {_span(remaining)} left")
+        about = f"about {span(self.left.seconds())} left"
+        self.say(f"[{self.total - len(self.left)}/{self.total}] {name}: {_outcome(record)}; {about}")
 
 
 def _outcome(record: Record) -> str:
@@ -142,14 +133,3 @@ def _outcome(record: Record) -> str:
         return f"failed, {record['error'].splitlines()[0]}"
     seconds = record["fit_seconds"] + record["score_seconds"]
     return f"ROC {100 * record['roc_auc']:.2f}, PR {100 * record['pr_auc']:.2f} in {seconds:.1f} s"
-
-
-def _span(seconds: float) -> str:
-    """A length of time as a person says it.
-
-    >>> _span(42), _span(600), _span(9000)
-    ('42 s', '10 min', '2.5 h')
-    """
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -1,15 +1,21 @@
-"""The data sets to measure on: the published ones, from the user's folder, and generated ones."""
+"""The data sets to measure on: published tables and texts, from the user's folder, and generated ones.
+
+A table is cut 70/30, stratified by label, by the run's seed; of the training part only the normal rows are kept.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
 
 from maskdiff import datasets
+from maskdiff.bench.measure import Split
+from maskdiff.datasets.text import split_text
 from maskdiff.errors import SettingError
 
 if TYPE_CHECKING:
@@ -17,27 +23,55 @@ if TYPE_CHECKING:
 
 LabelledTable = tuple["pd.DataFrame", NDArray[np.int8]]
 
-GENERATED: dict[str, Callable[[], LabelledTable]] = {
-    # Stands in for the paper's Vehicle Claims, whose file few have.
-    "claims": lambda: datasets.make_claims(n=50_000, seed=0),
-}
+TEST_SHARE = 0.3
+# Stands in for the paper's Vehicle Claims, whose file few have.
+GENERATED: dict[str, Callable[[], LabelledTable]] = {"claims": lambda: datasets.make_claims(n=50_000, seed=0)}
+# As many rows as Vehicle Claims has: for timing, and only when asked for by name.
+ON_DEMAND: dict[str, Callable[[], LabelledTable]] = {"claims-large": lambda: datasets.make_claims(n=268_255, seed=0)}
+TEXTS = ("sms", "email", "agnews")
 
 
-def set_names(wanted: Iterable[str]) -> list[str]:
-    """The data sets meant, in order, each once; "all" stands for every one there is.
+def table_names(wanted: Iterable[str]) -> list[str]:
+    """The tables meant, in order, each once; "all" stands for every one but those on demand.
 
-    >>> set_names(["u2r", "claims", "u2r"])
+    >>> table_names(["u2r", "claims", "u2r"])
     ['u2r', 'claims']
     """
-    known = [*datasets.names(), *GENERATED]
+    return _named(wanted, [*datasets.names(), *GENERATED], ON_DEMAND)
+
+
+def text_names(wanted: Iterable[str]) -> list[str]:
+    """The sets of texts meant, in order, each once; "all" stands for every one there is.
+
+    >>> text_names(["all"])
+    ['sms', 'email', 'agnews']
+    """
+    return _named(wanted, TEXTS)
+
+
+def _named(wanted: Iterable[str], known: Sequence[str], also: Iterable[str] = ()) -> list[str]:
     named = [name for word in wanted for name in (known if word == "all" else [word])]
-    unknown = [name for name in named if name not in known]
+    unknown = [name for name in named if name not in known and name not in also]
     if unknown:
-        raise SettingError(f"there is no data set {unknown[0]!r}; known are all, {', '.join(known)}.")
+        raise SettingError(f"there is no data set {unknown[0]!r} here; known are all, {', '.join([*known, *also])}.")
     return list(dict.fromkeys(named))
 
 
 @lru_cache(maxsize=1)  # runs on one set follow each other
 def load_set(name: str, data: str | None) -> LabelledTable:
-    """Rows and labels of a set, 1 = anomaly; `data` is the folder the published files lie in."""
-    return GENERATED[name]() if name in GENERATED else datasets.load(name, data=data)
+    """Rows and labels of a table, 1 = anomaly; `data` is the folder the published files lie in."""
+    generated = GENERATED | ON_DEMAND
+    return generated[name]() if name in generated else datasets.load(name, data=data)
+
+
+def cut_table(table: LabelledTable, seed: int) -> Split:
+    """The split of a table that belongs to a seed."""
+    X, y = table
+    train, test = train_test_split(np.arange(len(y)), test_size=TEST_SHARE, stratify=y, random_state=seed)
+    normal = X.iloc[train[y[train] == 0]].reset_index(drop=True)
+    return Split(normal, X.iloc[test].reset_index(drop=True), y[test])
+
+
+def cut_texts(name: str, data: str | None, seed: int) -> Split:
+    """The split of a set of texts that belongs to a seed: see `maskdiff.datasets.text.split_text`."""
+    return Split(*split_text(name, data, seed=seed))

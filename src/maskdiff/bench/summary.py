@@ -1,97 +1,137 @@
-"""The summary of result files, for people (markdown) and for programs (CSV)."""
+"""The summary of result files, for people (markdown and a picture) and for programs (CSV)."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
 
+from maskdiff.bench.critical import Diagram
+from maskdiff.bench.markdown import markdown, wide
 from maskdiff.bench.measure import Record
-from maskdiff.bench.ranks import METRICS, average_ranks, ranks_among_published, results
-from maskdiff.bench.records import latest
+from maskdiff.bench.ranks import (
+    METRICS,
+    SECONDS,
+    average_ranks,
+    comparable,
+    published_ranks,
+    published_texts,
+    ranks_among_published,
+    results,
+    runtime_results,
+    text_results,
+)
+from maskdiff.bench.records import latest, of_task
 
 FAR = 2.0  # published deviations beyond which a difference is listed
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The same results twice: `markdown`, and CSV texts by file name."""
+    """The same results twice: `markdown`, and CSV texts by file name; and the ranks as critical-difference diagrams."""
 
     markdown: str
     csv: dict[str, str]
+    diagrams: dict[str, Diagram]
 
-    def write(self, folder: str | Path) -> None:
-        """Write summary.md and the CSV files into a folder."""
+    def write(self, folder: str | Path, picture: str | None = "svg") -> list[Path]:
+        """Write summary.md, the CSV files and, unless `picture` is None, a picture of that kind; the files' paths."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in {"summary.md": self.markdown, **self.csv}.items():
-            (folder / name).write_text(text, encoding="utf-8")
+        texts = {folder / name: text for name, text in {"summary.md": self.markdown, **self.csv}.items()}
+        for path, text in texts.items():
+            path.write_text(text, encoding="utf-8")
+        if picture is None or not self.diagrams:
+            return list(texts)
+        from maskdiff.bench.critical import draw
+
+        drawn = folder / f"critical_difference.{picture}"
+        draw(self.diagrams, drawn)
+        return [*texts, drawn]
 
 
 def summary(records: Iterable[Record]) -> Summary:
-    """Average ranks, both large tables, ours beside the published values, and what failed."""
-    chosen = latest(records)
-    table = results(chosen)
-    ranks = average_ranks(table)
-    among = ranks_among_published(table)
-    parts = [
-        *("## Average ranks in these runs", _sets_ranked(table), _markdown(ranks.reset_index(), digits=2)),
+    """Average ranks, both large tables, ours beside the published values, texts, runtimes, and what failed."""
+    given = list(records)
+    tables, texts, runtimes = (latest(of_task(given, task)) for task in ("tables", "text", "runtime"))
+    parts: list[str] = []
+    csv: dict[str, str] = {}
+    diagrams: dict[str, Diagram] = {}
+    if tables:
+        table = results(tables)
+        diagrams = _add_tables(table, parts, csv)
+    if texts:
+        _add_texts(text_results(texts), parts, csv)
+    if runtimes:
+        _add_runtimes(runtime_results(runtimes), parts, csv)
+    every = [*tables, *texts, *runtimes]
+    parts += ["## Failed runs", _failures(every), "## Where this ran", _places(every)]
+    return Summary("\n\n".join(parts) + "\n", csv, diagrams)
+
+
+def _add_tables(table: pd.DataFrame, parts: list[str], csv: dict[str, str]) -> dict[str, Diagram]:
+    ranked, few, partial = comparable(table)
+    ranks, among = average_ranks(ranked), ranks_among_published(table)
+    beside = ranks.join(published_ranks())
+    parts += [
+        *("## Average ranks in these runs", _over(ranked, few, partial), markdown(beside.reset_index(), digits=3)),
         *("## Ours among the published results", "Each of our methods in turn beside the paper's fourteen."),
-        _markdown(among.reset_index(), digits=2),
-        *_large_tables(table),
-        *("## Far from the published value", f"Means more than {FAR:g} published deviations away.", _far_table(table)),
-        *("## Failed runs", _failures(chosen)),
-        *("## Where this ran", _places(chosen)),
+        markdown(among.reset_index(), digits=2),
     ]
-    csv = {
+    csv |= {
         "results.csv": table.round(4).to_csv(index=False),
-        "average_ranks.csv": ranks.round(3).to_csv(),
+        "average_ranks.csv": beside.round(3).to_csv(),
         "ranks_among_published.csv": among.round(3).to_csv(),
     }
-    return Summary("\n\n".join(parts) + "\n", csv)
-
-
-def _sets_ranked(table: pd.DataFrame) -> str:
-    """Which sets the ranks are over, and which were left out because a method is missing there."""
-    quality = table[table["metric"] == "roc_auc"]
-    methods = quality.groupby("set", sort=False)["method"].nunique()
-    complete = methods.index[methods == quality["method"].nunique()].tolist()
-    partial = methods.index.difference(complete).tolist()
-    left_out = f" Left out, as not every method has a result there: {', '.join(partial)}." if partial else ""
-    return f"Over {len(complete)} sets: {', '.join(complete)}.{left_out}"
-
-
-def _large_tables(table: pd.DataFrame) -> list[str]:
-    parts = []
     for metric, title in METRICS.items():
-        of_metric = table[table["metric"] == metric]
-        cells = of_metric.assign(cell=[_cell(*line) for line in of_metric[_CELL].itertuples(index=False)])
-        wide = cells.pivot(index="method", columns="set", values="cell")
-        order = of_metric["method"].unique()
-        parts += [f"## {title} in percent (published in brackets)", _markdown(wide.loc[order].reset_index())]
-    return parts
+        large = wide(table, metric)
+        parts += [f"## {title} in percent (published in brackets)", markdown(large)]
+        csv[f"{metric}.csv"] = large.to_csv(index=False)
+    parts += ["## Far from the published value", f"Means more than {FAR:g} published deviations away.", _far(table)]
+    n_sets = ranked["set"].nunique()
+    return {title: Diagram(ranks[metric], n_sets) for metric, title in METRICS.items()} if len(ranks) > 1 else {}
 
 
-_CELL = ["mean", "std", "published_mean", "published_std"]
+def _add_texts(table: pd.DataFrame, parts: list[str], csv: dict[str, str]) -> None:
+    """Texts: what was run, and below it what the paper lists."""
+    known = published_texts().assign(published_mean=float("nan"), published_std=float("nan"))
+    known["method"] = "published: " + known["method"]
+    both = pd.concat([table, known[known["set"].isin(table["set"])]])
+    parts += ["## Texts, in percent (published in brackets)", markdown(_side_by_side(both, METRICS))]
+    csv["text.csv"] = table.round(4).to_csv(index=False)
 
 
-def _cell(mean: float, std: float, published_mean: float, published_std: float) -> str:
-    """One cell of a large table.
-
-    >>> _cell(86.123, 4.5, 86.0, 4.61)
-    '86.12 ± 4.50 (86.00 ± 4.61)'
-    """
-    ours = f"{mean:.2f}" + ("" if math.isnan(std) else f" ± {std:.2f}")
-    return ours if math.isnan(published_mean) else f"{ours} ({published_mean:.2f} ± {published_std:.2f})"
+def _add_runtimes(table: pd.DataFrame, parts: list[str], csv: dict[str, str]) -> None:
+    parts += ["## Runtimes in seconds (published in brackets)", markdown(_side_by_side(table, SECONDS))]
+    csv["runtime.csv"] = table.round(4).to_csv(index=False)
 
 
-def _far_table(table: pd.DataFrame) -> str:
+def _side_by_side(table: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
+    """Methods x sets, several metrics of a set beside each other."""
+    each = {metric: wide(table, metric).set_index("method") for metric in titles}
+    pairs = product(table["set"].unique(), titles.items())
+    shown = {f"{name}: {title}": each[metric][name] for name, (metric, title) in pairs}
+    return pd.DataFrame(shown).loc[table["method"].unique()].reset_index(names="method")
+
+
+def _over(ranked: pd.DataFrame, few: Sequence[str], partial: Sequence[str]) -> str:
+    """Which sets the ranks are over, and what was left out because it is missing somewhere."""
+    sets = ranked["set"].unique().tolist()
+    told = f"Over {len(sets)} sets: {', '.join(sets)}."
+    if few:
+        told += f" Left out, as run on fewer than half of the sets: {', '.join(few)}."
+    if partial:
+        told += f" Left out, as not every method has a result there: {', '.join(partial)}."
+    return told
+
+
+def _far(table: pd.DataFrame) -> str:
     far = table[table["deviations"].abs() > FAR]
     columns = ["method", "set", "metric", "runs", "mean", "published_mean", "published_std", "deviations"]
-    return _markdown(far[columns].sort_values(["method", "set"]), digits=2)
+    return markdown(far[columns].sort_values(["method", "set"]), digits=2)
 
 
 def _failures(records: Sequence[Record]) -> str:
@@ -108,18 +148,3 @@ def _places(records: Sequence[Record]) -> str:
         for record in records
     }
     return "\n".join(sorted(told))
-
-
-def _markdown(table: pd.DataFrame, digits: int = 2) -> str:
-    """A table in markdown; numbers are rounded, cells without a value stay a dash."""
-    if table.empty:
-        return "None."
-
-    def text(value: object) -> str:
-        if pd.isna(value):  # type: ignore[call-overload]
-            return "-"
-        return f"{value:.{digits}f}" if isinstance(value, float) else str(value)
-
-    head = [str(name) for name in table.columns]
-    body = [[text(value) for value in line] for line in table.itertuples(index=False)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *body])

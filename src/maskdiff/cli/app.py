@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from maskdiff.cli.bench import bench
 from maskdiff.cli.demo import demo
 from maskdiff.cli.evaluate import evaluate
 from maskdiff.cli.explain import explain
@@ -34,6 +35,7 @@ app = typer.Typer(
 )
 for command in (fit, score, explain, report, inspect, evaluate, demo):
     app.command()(command)
+app.add_typer(bench)
 
 
 def _version(asked: bool) -> None:
@@ -59,12 +61,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with _terminating_politely(), voice.noting_warnings():
             status = typer.main.get_command(app).main(given, prog_name="maskdiff", standalone_mode=False, obj=voice)
         sys.stdout.flush()
-        return _interrupted() if status == INTERRUPTED else status if isinstance(status, int) else 0
+        return _interrupted(voice) if status == INTERRUPTED else status if isinstance(status, int) else 0
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNREAD
     except (KeyboardInterrupt, typer.Abort):
-        return _interrupted()
+        return _interrupted(voice)
     except Exception as error:
         if voice.debug:
             raise
@@ -83,8 +85,8 @@ def _told(error: Exception) -> int:
     return _say(f"{type(error).__name__}: {what[0]}. This is a fault of maskdiff; --debug shows where.", OURS)
 
 
-def _interrupted() -> int:
-    print("interrupted: no file was written or changed", file=sys.stderr)
+def _interrupted(voice: Voice) -> int:
+    print(f"interrupted: {voice.if_interrupted}", file=sys.stderr)
     return INTERRUPTED
 
 

@@ -30,6 +30,7 @@ class Voice:
     json: bool = False
     debug: bool = False
     to_stderr: bool = False
+    if_interrupted: str = "no file was written or changed"
 
     def say(self, *what: RenderableType) -> None:
         """For people, unless they asked for silence or for JSON."""

@@ -1,13 +1,14 @@
-"""COPOD, ECOD, isolation forest and Deep SVDD as PyOD has them, with the paper's settings.
+"""Detectors as PyOD has them: four with the paper's settings for tables, the others with PyOD's own for embeddings.
 
 PyOD's COPOD and ECOD put the rows to score together with the normal ones and look at the joint empirical distribution:
-a row's score depends on the rows it comes with. That is kept as it is. All four compute on the CPU.
+a row's score depends on the rows it comes with. That is kept as it is. Those four compute on the CPU.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
 from typing import Any, Self
 
 import numpy as np
@@ -21,22 +22,25 @@ DEEP_SVDD = {"epochs": 100, "batch_size": 64, "learning_rate": 1e-3, "hidden_neu
 
 
 class PyodDetector:
-    """One of PyOD's detectors; `build(n_columns)` makes it."""
+    """One of PyOD's detectors; `build(n_columns)` makes it, `sign` turns its scores so that higher = odder."""
 
-    def __init__(self, build: Callable[[int], Any], *, seed: int = 0) -> None:
+    def __init__(self, build: Callable[[int], Any], *, seed: int = 0, sign: int = 1) -> None:
         self.build = build
         self.seed = seed
+        self.sign = sign
 
     def fit(self, X: Matrix) -> Self:
         """Learn from normal rows."""
         rows = np.asarray(X, dtype=np.float64)
-        with _private_randomness(self.seed):
+        with _private_randomness(self.seed), redirect_stdout(StringIO()):  # some tell of every epoch
             self.model_ = self.build(rows.shape[1]).fit(rows)
         return self
 
     def anomaly_score(self, X: Matrix) -> FloatArray:
         """How odd each row is, shape (N,); higher = more anomalous."""
-        return np.asarray(self.model_.decision_function(np.asarray(X, dtype=np.float64)), dtype=np.float64)
+        with _private_randomness(self.seed):  # the variational autoencoder draws when it scores
+            scores = self.model_.decision_function(np.asarray(X, dtype=np.float64))
+        return self.sign * np.asarray(scores, dtype=np.float64)
 
 
 def copod() -> PyodDetector:
@@ -63,6 +67,40 @@ def deep_svdd(*, seed: int = 0, **settings: Any) -> PyodDetector:
     model = _model("deep_svdd", "DeepSVDD")
     chosen = {**DEEP_SVDD, "random_state": seed, "verbose": 0, **settings}
     return PyodDetector(lambda width: model(n_features=width, **chosen), seed=seed)
+
+
+def lof() -> PyodDetector:
+    """Local outlier factor among the normal rows, 20 neighbours."""
+    model = _model("lof", "LOF")
+    return PyodDetector(lambda width: model(novelty=True))
+
+
+def lunar(*, seed: int = 0, **settings: Any) -> PyodDetector:
+    """LUNAR: a network learns to read the distances to the 5 nearest normal rows."""
+    model = _model("lunar", "LUNAR")
+    return PyodDetector(lambda width: model(**{"random_state": seed, **settings}), seed=seed)
+
+
+def so_gaal(*, seed: int = 0, **settings: Any) -> PyodDetector:
+    """SO-GAAL: a generator makes up anomalies, a discriminator learns to tell them from normal rows.
+
+    PyOD hands out the discriminator's probability that a row is a real one, which is low for anomalies; its authors
+    score by the opposite, and so do we.
+    """
+    model = _model("so_gaal", "SO_GAAL")
+    return PyodDetector(lambda width: model(**settings), seed=seed, sign=-1)
+
+
+def auto_encoder(*, seed: int = 0, **settings: Any) -> PyodDetector:
+    """How badly an autoencoder of hidden layers 64 and 32 gives a row back."""
+    model = _model("auto_encoder", "AutoEncoder")
+    return PyodDetector(lambda width: model(**{"random_state": seed, "verbose": 0, **settings}), seed=seed)
+
+
+def vae(*, seed: int = 0, **settings: Any) -> PyodDetector:
+    """The same with a variational autoencoder of hidden layers 128, 64 and 32 and two latent numbers."""
+    model = _model("vae", "VAE")
+    return PyodDetector(lambda width: model(**{"random_state": seed, "verbose": 0, **settings}), seed=seed)
 
 
 def _model(module: str, name: str) -> Any:

@@ -1,0 +1,45 @@
+"""Pictures with matplotlib, an extra: one way to start a figure, one way to write it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from maskdiff.errors import MissingExtraError, SettingError
+
+
+def figure_of(rows: int, columns: int, *, size: tuple[float, float]) -> tuple[Any, Any]:
+    """A figure and its axes, always as a rows x columns array; no window is ever opened."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("figures", needs="matplotlib") from error
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def check_picture(path: str | Path) -> str:
+    """The kind of picture the name asks for, if it is one that can be written."""
+    kind = Path(path).suffix.lstrip(".").lower()
+    figure, _ = figure_of(1, 1, size=(1, 1))
+    if kind not in figure.canvas.get_supported_filetypes():
+        raise SettingError(f"a picture cannot be written as {kind!r}; name it .png, .svg or .pdf.")
+    return kind
+
+
+def save(figure: Any, path: str | Path) -> None:
+    """Write the figure; the name says as what. Equal figures give equal files."""
+    kind = check_picture(path)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    with _same_ids():
+        figure.savefig(path, format=kind, dpi=120, metadata=undated)
+
+
+def _same_ids() -> Any:
+    # The elements of an SVG are named by a hash with this salt, which is random unless given.
+    from matplotlib import rc_context
+
+    return rc_context({"svg.hashsalt": "maskdiff"})

@@ -1,0 +1,98 @@
+"""What can be measured: a task knows its data sets and methods, and how a run's data set is cut.
+
+Tasks travel to other processes, so they hold names and settings, never data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from maskdiff.bench.embedders import Embedder
+from maskdiff.bench.measure import Record, Run, Split, failure, measure
+from maskdiff.bench.methods import METHODS, Method, chosen
+from maskdiff.bench.sets import cut_table, cut_texts, load_set, table_names, text_names
+from maskdiff.bench.text_methods import EMBEDDED, text_methods
+
+
+class Task(Protocol):
+    """A kind of benchmark; `warm_up`: on how many rows a method is fitted before it is timed."""
+
+    @property
+    def name(self) -> str:
+        """What its records are marked with."""
+
+    @property
+    def warm_up(self) -> int: ...
+
+    def set_names(self, wanted: Iterable[str]) -> list[str]:
+        """The data sets meant."""
+
+    def method_names(self, wanted: Iterable[str]) -> list[str]:
+        """The methods meant."""
+
+    def split(self, run: Run) -> Split:
+        """What a run is given."""
+
+    def method(self, name: str) -> Method:
+        """The method of that name."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Tables, from the folder `data`."""
+
+    data: str | None = None
+    name: str = "tables"
+    warm_up: int = 0
+
+    def set_names(self, wanted: Iterable[str]) -> list[str]:
+        return table_names(wanted)
+
+    def method_names(self, wanted: Iterable[str]) -> list[str]:
+        return chosen(wanted, METHODS)
+
+    def split(self, run: Run) -> Split:
+        return cut_table(load_set(run.set, self.data), run.seed)
+
+    def method(self, name: str) -> Method:
+        return METHODS[name]
+
+
+def runtime(data: str | None = None) -> Tables:
+    """Tables, timed with care: what a library loads or compiles when it is first used is not the method's time."""
+    return Tables(data, name="runtime", warm_up=500)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts, from the folder `data`; with an embedder also the methods that look at embeddings."""
+
+    data: str | None = None
+    embedder: Embedder | None = None
+    name: str = "text"
+    warm_up: int = 0
+
+    def set_names(self, wanted: Iterable[str]) -> list[str]:
+        return text_names(wanted)
+
+    def method_names(self, wanted: Iterable[str]) -> list[str]:
+        return chosen(wanted, text_methods(self.embedder))
+
+    def split(self, run: Run) -> Split:
+        texts = cut_texts(run.set, self.data, run.seed)
+        if self.embedder is None or self.method(run.method).group != EMBEDDED:
+            return texts
+        return Split(self.embedder.vectors(texts.normal), self.embedder.vectors(texts.unlabelled), texts.y)
+
+    def method(self, name: str) -> Method:
+        return text_methods(self.embedder)[name]
+
+
+def execute(run: Run, task: Task, device: str) -> Record:
+    """Do a run and turn whatever goes wrong into a record."""
+    try:
+        return measure(run, task.split(run), task.method(run.method), device=device, warm_up=task.warm_up)
+    except Exception as error:  # one failed run must not stop the others
+        return failure(run, device, error)
