@@ -1,0 +1,52 @@
+"""The simulation of Theorem 1: exact where it claims to be, and what it shows is there."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from maskdiff.bench.guarantees import CopiesScores, simulate
+from maskdiff.datasets import NoisyCopiesOracle
+
+
+def brute_force(scores: CopiesScores, row: np.ndarray, n_levels: int) -> float:
+    """S*(x) as a sum over all masks."""
+    oracle = NoisyCopiesOracle(scores.length, scores.flip)
+    total = 0.0
+    for rate in np.arange(1, n_levels + 1) / (n_levels + 1):
+        for mask in product([False, True], repeat=scores.length):
+            hidden = np.array(mask)
+            chance = np.prod(np.where(hidden, rate, 1 - rate))
+            surprise = -oracle.log_prob(row[None], ~hidden)[0].sum() / max(hidden.sum(), 1)
+            total += chance * surprise / n_levels
+    return total
+
+
+@pytest.mark.parametrize("n_ones", [0, 2, 5])
+def test_the_expected_score_is_the_sum_over_all_masks(n_ones: int) -> None:
+    scores = CopiesScores(length=5, flip=0.15)
+    row = np.random.default_rng(0).permutation(np.arange(5) < n_ones).astype(np.int64)
+    found = scores.expected(np.array([n_ones]), 3)
+    assert found == pytest.approx([brute_force(scores, row, 3)])
+
+
+def test_sampled_scores_scatter_about_the_expected_one() -> None:
+    scores, rows = CopiesScores(length=6), np.full(4000, 2)
+    sampled = scores.sampled(rows, 3, 5, np.random.default_rng(0))
+    assert sampled.mean() == pytest.approx(scores.expected(rows[:1], 3)[0], abs=4 * sampled.std() / 4000**0.5)
+    assert sampled.std() > 0.01
+    assert 0 <= sampled.min() <= sampled.max() <= scores.ceiling
+
+
+def test_the_theorem_fails_where_levels_are_many_and_the_bounds_that_keep_the_rows_hold() -> None:
+    table = simulate((1, 16, 2048), n_rows=1000).set_index("size")
+    noise = 4 * (0.25 / 1000) ** 0.5
+    for error in ("false_alarms", "misses"):
+        assert (table[error] <= table[f"{error}_bound"] + noise).all()
+    assert table.loc[2048, "misses_theorem"] < table.loc[2048, "misses"] - noise
+    # What the theorem takes for shrinking does not shrink; what does, does.
+    assert table.loc[2048, "spread_of_rows"] > 0.9 * table.loc[16, "spread_of_rows"]
+    assert table.loc[2048, "spread_of_views"] < 0.02 * table.loc[16, "spread_of_views"]
+    assert (table["conformal"] <= 0.1 + 0.02).all()
