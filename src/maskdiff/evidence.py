@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.codes import Codes, FloatArray
+from maskdiff.encoders.text import TextWindows
 from maskdiff.masking import Schedule
-from maskdiff.neighbours import Neighbours
+from maskdiff.neighbours import NearestTexts, Neighbours
 from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback
 from maskdiff.reconstructors.base import Reconstructor
@@ -65,6 +66,24 @@ class Distances:
 
     def left_out(self) -> Distances:
         """Distances are only taken from rows that were held out."""
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Meanings:
+    """Which words take a text away from the normal texts that are nearest to it in meaning."""
+
+    nearest: NearestTexts
+
+    def cells(self, codes: Codes, *, stage: str, callback: Callback | None = None) -> CellScores:
+        assert isinstance(codes, TextWindows)
+        distances = self.nearest.distances(codes, stage=stage, callback=callback)
+        n_tokens = codes.row_lengths[codes.row][:, None]
+        weight = codes.counts / np.maximum(n_tokens, 1)
+        return CellScores(np.where(n_tokens > 0, distances * n_tokens, np.nan), weight, codes.row)
+
+    def left_out(self) -> Meanings:
+        """Distances are only taken from texts that were held out."""
         return self
 
 

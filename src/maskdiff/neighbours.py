@@ -1,20 +1,26 @@
-"""The nearest normal rows, by the number of cells that differ, and where they differ.
+"""The nearest normal rows and where a row differs from them: tables by their cells, texts by what they mean.
 
-B rows, N distinct normal rows, F fields, k neighbours, P positions (see reconstructors.layout).
+B rows, N normal rows (of a table: distinct ones), F fields, k neighbours, P positions (see reconstructors.layout),
+T tokens of an encoder, H its width.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn import functional
 
 from maskdiff.codes import Codes, FloatArray, Schema
+from maskdiff.encoders.embedding import Embedded, TextEmbedder
+from maskdiff.encoders.text import TextWindows
 from maskdiff.masking import Rows, as_rows
+from maskdiff.progress import Callback, Progress
 from maskdiff.reconstructors.layout import Layout
 
 _FLOATS_AT_ONCE = 1 << 24
@@ -73,3 +79,101 @@ class Neighbours:
             differs_BkF |= ~rows.known_BF.unsqueeze(1)
         share_Bk = number_Bk / number_Bk.sum(dim=1, keepdim=True)
         return torch.einsum("bk,bkf->bf", share_Bk, differs_BkF.to(share_Bk.dtype))
+
+
+@dataclass(eq=False)
+class NearestTexts:
+    """Texts by what they mean: the mean of a pre-trained encoder's token vectors, brought to length one.
+
+    A text's distance is 1 - its cosine with its k nearest normal texts, on average. The vector of a text is a sum over
+    its tokens, so that its distance is one too: a token adds much where it points away from those texts.
+    """
+
+    embedder: TextEmbedder
+    k: int = 5
+
+    normal_NH: Tensor = field(init=False, repr=False)
+
+    def fit(self, texts: Sequence[str], *, callback: Callback | None = None) -> Self:
+        """Keep these texts' vectors."""
+        found = []
+        for part in self.embedder.embed(texts):
+            found.append(functional.normalize(_sums(part)))
+            if callback is not None:
+                callback(Progress("embedding", part.first + part.n_texts, len(texts)))
+        return self.with_normal(torch.cat(found))
+
+    def with_normal(self, normal_NH: Tensor) -> Self:
+        """The same beside these texts."""
+        self.normal_NH = normal_NH
+        return self
+
+    def distances(self, codes: TextWindows, *, stage: str, callback: Callback | None = None) -> FloatArray:
+        """What each cell adds to its text's distance, shape (L, F)."""
+        _, first, row = np.unique(codes.row, return_index=True, return_inverse=True)
+        texts = [str(text) for text in codes.texts[first]]
+        tokens = [_EncoderTokens(np.empty(0), np.empty(0, np.int64), np.empty((0, 2), np.int64))]
+        for part in self.embedder.embed(texts):
+            tokens.append(_EncoderTokens(self._agreement(part), part.text + part.first, part.span))
+            if callback is not None:
+                callback(Progress(stage, part.first + part.n_texts, len(texts)))
+        line, cell = np.nonzero(codes.counts)
+        answer = np.zeros(codes.values.shape)
+        answer[line, cell] = _shared_out(_EncoderTokens.joined(tokens), row[line], codes.begin[line, cell], texts)
+        return answer
+
+    def _agreement(self, part: Embedded) -> FloatArray:
+        """What each token adds to its text's cosine with the nearest normal texts, on average, shape (T,)."""
+        sum_BH = _sums(part)
+        cosine_BN = functional.normalize(sum_BH) @ self.normal_NH.T
+        nearest_Bk = cosine_BN.topk(min(self.k, len(self.normal_NH)), dim=1).indices
+        near_BH = self.normal_NH[nearest_Bk].mean(dim=1) / sum_BH.norm(dim=1, keepdim=True).clamp_min(1e-12)
+        text_T = torch.from_numpy(part.text).to(near_BH.device)
+        told: FloatArray = (part.vectors_TH * near_BH[text_T]).sum(dim=1).double().cpu().numpy()
+        return told
+
+
+def _sums(part: Embedded) -> Tensor:
+    """The sum of each text's token vectors, (B, H)."""
+    text_T = torch.from_numpy(part.text).to(part.vectors_TH.device)
+    empty = part.vectors_TH.new_zeros(part.n_texts, part.vectors_TH.shape[1])
+    return empty.index_add(0, text_T, part.vectors_TH)
+
+
+@dataclass(frozen=True, eq=False)
+class _EncoderTokens:
+    """What an encoder's tokens agree by (T,), of which text each is (T,), and its characters (T, 2)."""
+
+    agreement: FloatArray
+    text: NDArray[np.int64]
+    span: NDArray[np.int64]
+
+    @classmethod
+    def joined(cls, parts: Sequence[_EncoderTokens]) -> _EncoderTokens:
+        return cls(*(np.concatenate([getattr(part, name.name) for part in parts]) for name in fields(cls)))
+
+
+def _shared_out(
+    tokens: _EncoderTokens, text: NDArray[np.int64], begin: NDArray[np.int64], texts: Sequence[str]
+) -> FloatArray:
+    """Each text's distance, 1 - all that its encoder's tokens agree by, on the cells with the same characters, (C,).
+
+    `text` and `begin` (C,) say of which text each cell is, rising, and at which character it begins. Special tokens,
+    which stand for no characters, are shared evenly by the others, or by all cells where there are no others.
+    """
+    n_cells, inside = np.bincount(text, minlength=len(texts)), tokens.span[:, 0] >= 0
+    n_inside = np.bincount(tokens.text[inside], minlength=len(texts))
+    special = np.bincount(tokens.text[~inside], weights=tokens.agreement[~inside], minlength=len(texts))
+    alone = np.where(n_inside == 0, (1 - special) / np.maximum(n_cells, 1), 0.0)[text]
+    inside &= n_cells[tokens.text] > 0
+    of, (start, end) = tokens.text[inside], tokens.span[inside].T
+    part = (1 - special[of]) / n_inside[of] - tokens.agreement[inside]
+    # All texts in one row of characters; each character belongs to the last cell that begins at or before it.
+    lengths = np.array([len(one) + 1 for one in texts], dtype=np.int64)
+    offset, first = np.cumsum(lengths) - lengths, np.cumsum(n_cells) - n_cells
+    width = np.maximum(end - start, 1)
+    token = np.repeat(np.arange(len(of)), width)
+    character = np.arange(len(token)) + np.repeat(start + offset[of] - np.cumsum(width) + width, width)
+    cell = np.searchsorted(begin + offset[text], character, side="right") - 1
+    cell = np.maximum(cell, first[of][token])
+    return alone + np.bincount(cell, weights=(part / width)[token], minlength=len(text))

@@ -21,13 +21,14 @@ from torch import Tensor
 from maskdiff import objectives, probes, training
 from maskdiff.calibration import Calibration
 from maskdiff.detectors import MAIN, Detector, SequenceDetector, TableDetector, TextDetector
+from maskdiff.encoders.embedding import TextEmbedder
 from maskdiff.encoders.sequence import SequenceEncoder
 from maskdiff.encoders.table import TableEncoder
 from maskdiff.encoders.text import TextEncoder
 from maskdiff.errors import ModelFileError, SettingError
-from maskdiff.evidence import Distances, Evidence, Kind, Surprises
+from maskdiff.evidence import Distances, Evidence, Kind, Meanings, Surprises
 from maskdiff.masking import Cosine, Linear, Polynomial, as_schedule
-from maskdiff.neighbours import Neighbours
+from maskdiff.neighbours import NearestTexts, Neighbours
 from maskdiff.reconstructors import (
     KernelReconstructor,
     MLPReconstructor,
@@ -42,7 +43,7 @@ _SETTINGS = (
     *(probes.ProbeGrid, training.Training, training.Epochs, training.Steps, training.HeldOutLoss),
     *(objectives.Reconstruction, objectives.Diffusion, Linear, Cosine, Polynomial),
     *(MLPReconstructor, KernelReconstructor, Neighbours, Kind),
-    *(TransformerReconstructor, PretrainedReconstructor, ModelFacts, Typical),
+    *(TransformerReconstructor, PretrainedReconstructor, ModelFacts, Typical, NearestTexts, TextEmbedder),
 )
 _BY_NAME: dict[str, Any] = {cls.__name__: cls for cls in _SETTINGS}
 _LEFT_BEHIND = ("progress", "device")
@@ -165,10 +166,9 @@ def _build(manifest: dict[str, Any], tensors: dict[str, Tensor]) -> Detector:
 
 def _take_source(source: Any) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """A source of evidence as JSON and tensors."""
-    asked = source.neighbours if isinstance(source, Distances) else source.reconstructor
-    probes = None if isinstance(source, Distances) else source.probes
+    asked = getattr(source, _ASKED[type(source)])
     take_apart, _ = _PARTS[type(asked).__name__]
-    return {"asks": _to_json(asked), "probes": _to_json(probes)}, take_apart(asked)
+    return {"asks": _to_json(asked), "probes": _to_json(getattr(source, "probes", None))}, take_apart(asked)
 
 
 def _put_source(told: dict[str, Any], parts: dict[str, Tensor], detector: Detector) -> Any:
@@ -177,7 +177,7 @@ def _put_source(told: dict[str, Any], parts: dict[str, Tensor], detector: Detect
     _, put_together = _PARTS[type(bare).__name__]
     whole = put_together(bare, parts, detector)
     if probes is None:
-        return Distances(whole)
+        return Meanings(whole) if isinstance(whole, NearestTexts) else Distances(whole)
     return Surprises(whole, probes, as_schedule(detector.schedule), detector.torch_device())
 
 
@@ -211,6 +211,22 @@ def _put_model(bare: Any, parts: dict[str, Tensor], detector: Any) -> Any:
     return bare.with_weights(detector.encoder_.schema_, parts, detector.torch_device())
 
 
+def _take_texts(nearest: Any) -> dict[str, Tensor]:
+    weights = {f"{_ENCODER}{name}": part for name, part in nearest.embedder.weights().items()}
+    return {"normal": nearest.normal_NH, **weights}
+
+
+def _put_texts(bare: Any, parts: dict[str, Tensor], detector: Detector) -> Any:
+    device = detector.torch_device()
+    weights = {name.removeprefix(_ENCODER): part for name, part in parts.items() if name.startswith(_ENCODER)}
+    found = NearestTexts(bare.embedder.with_weights(weights, device), bare.k)
+    return found.with_normal(parts["normal"].to(device))
+
+
+_ENCODER = "encoder."
+# What a source of evidence asks.
+_ASKED: dict[type, str] = {Surprises: "reconstructor", Distances: "neighbours", Meanings: "nearest"}
+
 _DETECTORS: dict[str, tuple[Any, Any]] = {
     "TableDetector": (TableDetector, TableEncoder),
     "SequenceDetector": (SequenceDetector, SequenceEncoder),
@@ -223,6 +239,7 @@ _PARTS: dict[str, tuple[Any, Any]] = {
     "Neighbours": (_take_reference, _put_reference),
     "TransformerReconstructor": (_take_network, _put_network),
     "PretrainedReconstructor": (_take_model, _put_model),
+    "NearestTexts": (_take_texts, _put_texts),
 }
 
 

@@ -8,17 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from maskdiff.codes import Codes
 from maskdiff.detectors.base import Verdicts
 from maskdiff.detectors.tokens import TokenDetector
+from maskdiff.encoders.embedding import TextEmbedder
 from maskdiff.encoders.items import as_text
-from maskdiff.encoders.text import TextEncoder
+from maskdiff.encoders.text import TextEncoder, TextWindows
 from maskdiff.encoders.windows import Windows
 from maskdiff.errors import SettingError
+from maskdiff.evidence import Evidence, Kind, Meanings
 from maskdiff.masking import Schedule
+from maskdiff.neighbours import NearestTexts
 from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback
 from maskdiff.reconstructors import PretrainedReconstructor, Reconstructor
 from maskdiff.shading import Piece, shade, strengths
+
+# The name of the source of evidence that an encoder is.
+MEANING = "meaning"
 
 
 class TextDetector(TokenDetector):
@@ -33,6 +40,9 @@ class TextDetector(TokenDetector):
     tokenizer : "bpe" (learned from the normal texts), "gpt2" (extra `maskdiff[gpt2]`), or a tokenizer.json file.
         None: the reconstructor's own where it brings one, "gpt2" for preset="paper", else "bpe".
     vocab_size : how many tokens "bpe" may learn.
+    encoder : the folder of a pre-trained text encoder (such as all-MiniLM-L6-v2), which sees odd topics in ordinary
+        words: the distance to the nearest normal texts in its eyes counts beside the masked surprise, each in standard
+        deviations of held-out normal texts. It is kept in the model file. None: masked surprise alone.
     column : the column that holds the texts, where rows come as a table.
     max_length, overlap : longer texts are looked at in windows of this many tokens that overlap; every token counts
         once. None: 256 and 64, or what the reconstructor can see.
@@ -62,6 +72,7 @@ class TextDetector(TokenDetector):
         *,
         tokenizer: str | os.PathLike[str] | None = None,
         vocab_size: int = 50_000,
+        encoder: str | os.PathLike[str] | None = None,
         column: str | None = None,
         max_length: int | None = None,
         overlap: int | None = None,
@@ -78,6 +89,7 @@ class TextDetector(TokenDetector):
         self.reconstructor = reconstructor
         self.tokenizer = tokenizer
         self.vocab_size = vocab_size
+        self.encoder = encoder
         self.column = column
         self.max_length = max_length
         self.overlap = overlap
@@ -97,13 +109,30 @@ class TextDetector(TokenDetector):
     def _new_encoder(self) -> TextEncoder:
         if not isinstance(self.reconstructor, PretrainedReconstructor):
             named = self.tokenizer or ("gpt2" if self.preset == "paper" else "bpe")
-            return TextEncoder(named, self.vocab_size, False, self.column, *self._window())
+            return TextEncoder(named, self.vocab_size, False, self.column, *self._window(), self.encoder is not None)
         if self.tokenizer is not None:
             raise SettingError(
                 f"{self.reconstructor!r} brings its own tokenizer; leave tokenizer=None, got {self.tokenizer!r}."
             )
         window = self._window(self.reconstructor.most_tokens())
-        return TextEncoder(self.reconstructor.load_tokenizer(), self.vocab_size, True, self.column, *window)
+        read = (self.reconstructor.load_tokenizer(), self.vocab_size, True, self.column)
+        return TextEncoder(*read, *window, self.encoder is not None)
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if self.encoder is not None:  # a folder that cannot be read is told before the long part
+            TextEmbedder(self.encoder).load(self.torch_device())
+
+    def _gather(self, codes: Codes, held_out: Codes, callback: Callback | None) -> Evidence:
+        alone = super()._gather(codes, held_out, callback)
+        if self.encoder is None:
+            return alone
+        assert isinstance(codes, TextWindows)
+        embedder = TextEmbedder(self.encoder).load(self.torch_device())
+        whole = np.unique(codes.row, return_index=True)[1]
+        nearest = NearestTexts(embedder).fit([str(text) for text in codes.texts[whole]], callback=callback)
+        sources = {**alone.sources, MEANING: Meanings(nearest)}
+        return Evidence(sources, (*alone.kinds, Kind(MEANING, "mean"))).on_one_scale(held_out, callback=callback)
 
     def shaded(self, X: Any, *, verdicts: Verdicts | None = None) -> list[list[Piece]]:
         """Every text in pieces, each with how odd it is among the tokens of its text: see `maskdiff.shading`."""

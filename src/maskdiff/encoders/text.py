@@ -4,21 +4,50 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from maskdiff.codes import BoolArray, IntArray
 from maskdiff.encoders.items import Items, as_text
 from maskdiff.encoders.sequence import TokenEncoder
 from maskdiff.encoders.tokenizers import INSIDE, make_tokenizer, ordinary_ids, unrestricted
+from maskdiff.encoders.windows import Windows
 from maskdiff.errors import ModelFileError, SettingError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 Span = tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TextWindows(Windows):
+    """Windows of texts, with each line's whole text (L,) and where in it every cell begins (L, F)."""
+
+    texts: NDArray[np.object_]
+    begin: NDArray[np.int64]
+
+    def take(self, rows: IntArray | slice | Sequence[int] | BoolArray) -> TextWindows:
+        """These lines, in this order."""
+        lines = super().take(rows)
+        assert isinstance(lines, TextWindows)
+        return replace(lines, texts=self.texts[rows], begin=self.begin[rows])
+
+    @classmethod
+    def of(
+        cls, windows: Windows, texts: Sequence[str], begins: NDArray[np.int64], first: NDArray[np.int64]
+    ) -> TextWindows:
+        """These windows with their texts; `begins` has all texts' tokens in a row, each text's from `first` on."""
+        assert windows.real is not None
+        begin = np.zeros(windows.values.shape, dtype=np.int64)
+        line, cell = np.nonzero(windows.real)
+        begin[line, cell] = begins[first[windows.row[line]] + windows.start[line] + cell]
+        of_line = np.array([*texts, ""], dtype=object)[:-1][windows.row]
+        return cls(**{f.name: getattr(windows, f.name) for f in fields(windows)}, texts=of_line, begin=begin)
 
 
 class TextEncoder(TokenEncoder):
@@ -32,6 +61,7 @@ class TextEncoder(TokenEncoder):
         knows them; one that only saw the normal texts does not, so they are *unseen* by default.
     column : the column to read where texts come as a table.
     max_length, overlap : texts with more tokens are encoded as windows of `max_length` that share `overlap` tokens.
+    with_texts : whether codes bring their texts along (`TextWindows`), for what reads texts and not codes.
 
     A text without tokens (empty, blanks only, missing) is a row without cells.
 
@@ -44,7 +74,7 @@ class TextEncoder(TokenEncoder):
 
     _what = "one text"
     _default_name = "text"
-    _settings = ("vocab_size", "whole_vocabulary", "column", "max_length", "overlap")
+    _settings = ("vocab_size", "whole_vocabulary", "column", "max_length", "overlap", "with_texts")
 
     def __init__(
         self,
@@ -54,6 +84,7 @@ class TextEncoder(TokenEncoder):
         column: str | None = None,
         max_length: int = 256,
         overlap: int = 64,
+        with_texts: bool = False,
     ) -> None:
         self.tokenizer = tokenizer
         self.vocab_size = vocab_size
@@ -61,6 +92,7 @@ class TextEncoder(TokenEncoder):
         self.column = column
         self.max_length = max_length
         self.overlap = overlap
+        self.with_texts = with_texts
 
     # Learning --------------------------------------------------------------------------------------------------------
 
@@ -93,6 +125,16 @@ class TextEncoder(TokenEncoder):
     def tokens(self, X: Any) -> list[list[Hashable]]:
         encodings = self.tokenizer_.encode_batch_fast(self.texts(X), add_special_tokens=False)
         return [list(encoding.ids) for encoding in encodings]
+
+    def encode(self, X: Any) -> Windows:
+        if not self.with_texts:
+            return super().encode(X)
+        texts = self.texts(X)
+        encodings = self.tokenizer_.encode_batch(texts, add_special_tokens=False)
+        windows = self.windows([encoding.ids for encoding in encodings])
+        begins = [start for encoding in encodings for start, _ in encoding.offsets]
+        lengths = np.array([len(encoding.ids) for encoding in encodings], dtype=np.int64)
+        return TextWindows.of(windows, texts, np.array(begins, dtype=np.int64), np.cumsum(lengths) - lengths)
 
     def spans(self, X: Any) -> list[list[Span]]:
         """Which characters of its text each token stands for, from start to end (excluded); blanks at its rim left out.

@@ -20,8 +20,9 @@ import torch
 from torch import Tensor, nn
 
 from maskdiff.codes import Codes, Schema
+from maskdiff.encoders.folders import most_tokens, reading, special_tokens, tokenizer_of
 from maskdiff.encoders.tokenizers import ordinary_ids, unrestricted
-from maskdiff.errors import InputError, MissingExtraError, SettingError
+from maskdiff.errors import InputError, SettingError
 from maskdiff.masking import Schedule
 from maskdiff.objectives import Objective
 from maskdiff.progress import Callback
@@ -182,12 +183,7 @@ class PretrainedReconstructor(TokenReconstructor):
             return self.tokenizer
         if self.tokenizer is not None or not isinstance(self.model, str | os.PathLike):
             return _tokenizer_file(self.tokenizer)
-        with _reading(self.model) as transformers:
-            found = transformers.AutoTokenizer.from_pretrained(self.model)
-        own = getattr(found, "backend_tokenizer", None)
-        if not isinstance(own, Tokenizer):
-            raise InputError(f"{self.model} has no tokenizer.json; hand one in with tokenizer=FILE.")
-        return own
+        return tokenizer_of(self.model)
 
     def most_tokens(self) -> int | None:
         """How many tokens of a text the model can see at once; None: no limit is known."""
@@ -196,21 +192,19 @@ class PretrainedReconstructor(TokenReconstructor):
     def _config(self) -> Any:
         if isinstance(self.model, nn.Module):
             return getattr(self.model, "config", None)
-        with _reading(self.model) as transformers:
+        with reading(self.model) as transformers:
             return transformers.AutoConfig.from_pretrained(self.model)
 
     def _facts(self, config: Any) -> ModelFacts:
         tokenizer = self.load_tokenizer()
-        before, after = _special_tokens(tokenizer)
-        limit = getattr(config, "max_position_embeddings", None)
-        taken = _first_position(config) + len(before) + len(after)
+        before, after = special_tokens(tokenizer)
         return ModelFacts(
             ids=tuple(ordinary_ids(unrestricted(tokenizer))),
             before=before,
             after=after,
             mask=self._mask(tokenizer, config),
             pad=getattr(config, "pad_token_id", None) or 0,
-            most_tokens=None if limit is None else int(limit) - taken,
+            most_tokens=most_tokens(config, len(before) + len(after)),
             config=None if isinstance(self.model, nn.Module) or config is None else config.to_json_string(),
         )
 
@@ -233,7 +227,7 @@ class PretrainedReconstructor(TokenReconstructor):
         """The network as it was saved, its weights not yet filled in."""
         if self.facts is None or self.facts.config is None:
             raise SettingError("a model that was handed in as a module cannot be rebuilt from a model file.")
-        with _reading("the model file's own model") as transformers:
+        with reading("the model file's own model") as transformers:
             config = transformers.AutoConfig.for_model(**json.loads(self.facts.config))
             return PretrainedNetwork(transformers.AutoModelForMaskedLM.from_config(config), self.facts)
 
@@ -274,7 +268,7 @@ class PretrainedReconstructor(TokenReconstructor):
         """The model, and the names of its weights that are not in its folder."""
         if isinstance(self.model, nn.Module):
             return copy.deepcopy(self.model), set()
-        with _reading(self.model) as transformers:
+        with reading(self.model) as transformers:
             load = transformers.AutoModelForMaskedLM.from_pretrained
             model, told = load(self.model, output_loading_info=True)
         return model.float(), set(told["missing_keys"])
@@ -308,40 +302,3 @@ def _tokenizer_file(named: Any) -> Tokenizer:
     if named is None:
         raise SettingError("a model that is handed in as a module needs its tokenizer: tokenizer=FILE.")
     return Tokenizer.from_file(str(Path(named)))
-
-
-def _special_tokens(tokenizer: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The ids that the tokenizer puts before and after a text."""
-    plain = tokenizer.encode("a", add_special_tokens=False).ids
-    wrapped = tokenizer.encode("a", add_special_tokens=True).ids
-    extra = len(wrapped) - len(plain)
-    at = next((i for i in range(extra + 1) if wrapped[i : i + len(plain)] == plain), 0)
-    return tuple(wrapped[:at]), tuple(wrapped[at + len(plain) :])
-
-
-def _first_position(config: Any) -> int:
-    """Where the model begins to count positions: RoBERTa and its kin begin behind the padding id."""
-    kin = ("roberta", "camembert", "xlm-roberta", "longformer", "mpnet", "esm", "data2vec-text")
-    return (getattr(config, "pad_token_id", 0) or 0) + 1 if getattr(config, "model_type", "") in kin else 0
-
-
-@contextmanager
-def _reading(what: Any) -> Iterator[Any]:
-    """transformers, without its progress bars and load reports; a model it cannot read is an InputError."""
-    try:
-        import transformers
-    except ImportError as error:
-        raise MissingExtraError("pretrained", needs="transformers") from error
-    logging: Any = transformers.utils.logging
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield transformers
-    except (OSError, ValueError) as error:
-        reason = str(error).strip().split("\n")[0]
-        raise InputError(f"{what} cannot be read as a masked language model: {reason}") from error
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()
