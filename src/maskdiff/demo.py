@@ -96,7 +96,7 @@ def show_oddest(detector: TableDetector, new: pd.DataFrame, say: Callable[[str],
 
 def write_files(detector: TableDetector, home: Path) -> list[Path]:
     """The model, the scored claims and the report; all that is in the folder now."""
-    from maskdiff.files import Asked, ModelRows, open_rows, score_file
+    from maskdiff.files import Asked, open_rows, rows_for, score_file
     from maskdiff.report import write_report
     from maskdiff.storage import save
 
@@ -105,8 +105,8 @@ def write_files(detector: TableDetector, home: Path) -> list[Path]:
     new = str(home / "new.csv")
     score_file(detector, new, str(home / "scored.csv"), Asked(explain=3))
     with open_rows(new) as rows:
-        model = ModelRows(rows, detector.encoder_)
-        tables = (model.shown(batch) for batch in rows.batches())
+        model = rows_for(rows, detector)
+        tables = (model.shown(batch) for batch in model.batches())
         page = home / "report.html"
         write_report(detector, tables, page, source="new.csv", model="claims.maskdiff", row_numbers=1)
     return [home / name for name in ("normal.csv", "new.csv", "claims.maskdiff", "scored.csv", "report.html")]

@@ -1,4 +1,4 @@
-"""A text cut into pieces, each with how odd it is: for terminals, for HTML, or for whatever draws next.
+"""A text cut into pieces, each with how odd it is: for terminals, for HTML, for paper, or for whatever draws next.
 
 Nothing in the text is taken for markup: pieces hold the text as it is, and HTML is escaped.
 """
@@ -6,16 +6,21 @@ Nothing in the text is taken for markup: pieces hold the text as it is, and HTML
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import TypeVar
 
 import numpy as np
 
-from maskdiff.codes import FloatArray
+from maskdiff.codes import BoolArray, FloatArray
 
 # Strengths from here on are drawn; below, a piece looks like any other.
 FAINTEST = 0.15
+# From this level on a piece is marked where it cannot be shaded.
+MARKED = 2
+# The strength of what stands for a part that is not shown.
+LEFT_OUT = -1.0
 _LEVELS = 4
 _TERMINAL = ("", "on rgb(70,50,30)", "on rgb(110,65,25)", "on rgb(160,80,20)", "bold on rgb(200,80,20)")
 
@@ -35,6 +40,9 @@ class Piece:
         [0, 0, 1, 3, 4]
         """
         return 0 if self.strength < FAINTEST else max(1, round(self.strength * _LEVELS + 0.25))
+
+
+P = TypeVar("P", bound=Piece)
 
 
 def strengths(contributions: FloatArray) -> FloatArray:
@@ -69,13 +77,56 @@ def shade(text: str, spans: Sequence[tuple[int, int]], strength: Sequence[float]
     return pieces
 
 
+def excerpt(pieces: Sequence[P], most: int, around: int = 60) -> list[P]:
+    """A long text cut down to about `most` characters: its odd pieces, the oddest first, each with what is around it.
+
+    What is left out is a piece that says how long it was; its strength is negative, so it is no part of the text.
+
+    >>> long = [Piece("a" * 500, 0.0), Piece("odd", 1.0), Piece("z" * 500, 0.0)]
+    >>> [piece.text for piece in excerpt(long, most=100, around=5)]
+    ['… (495 characters) …', 'aaaaa', 'odd', 'zzzzz', '… (495 characters) …']
+    """
+    ends = np.cumsum([len(piece.text) for piece in pieces])
+    total = int(ends[-1]) if len(ends) else 0
+    if total <= most:
+        return list(pieces)
+    kept = np.zeros(total, dtype=np.bool_)
+    odd = [at for at in np.argsort([-piece.strength for piece in pieces], kind="stable") if pieces[at].level]
+    for at in odd or [0]:
+        first, last = ends[at] - len(pieces[at].text), min(ends[at], ends[at] - len(pieces[at].text) + most)
+        if kept.sum() >= most:
+            break
+        kept[max(0, first - around) : last + around] = True
+    return [
+        part for at, piece in enumerate(pieces) for part in _kept(piece, kept[ends[at] - len(piece.text) : ends[at]])
+    ]
+
+
+def _kept(piece: P, kept: BoolArray) -> Iterator[P]:
+    """The runs of a piece that are kept, and in place of the others how long they were."""
+    for keep, places in groupby(range(len(kept)), key=lambda at: bool(kept[at])):
+        inside = list(places)
+        text = piece.text[inside[0] : inside[-1] + 1]
+        gap = f"… ({len(text):,} characters) …"
+        yield replace(piece, text=text) if keep else replace(piece, text=gap, strength=LEFT_OUT)
+
+
+def to_plain(pieces: Sequence[Piece]) -> str:
+    """The text for where there are no colours: odd pieces stand in double brackets.
+
+    >>> to_plain([Piece("ok ", 0.1), Piece("bad\\x1b", 1.0)])
+    'ok [[bad\\\\x1b]]'
+    """
+    return "".join(f"[[{visible(p.text)}]]" if p.level >= MARKED else visible(p.text) for p in pieces)
+
+
 def to_terminal(pieces: Sequence[Piece]) -> list[tuple[str, str]]:
     """Pairs of text and rich style, as `rich.text.Text.assemble` takes them; control characters are made visible.
 
     >>> to_terminal([Piece("ok ", 0.0), Piece("bad\\x1b", 1.0)])
     [('ok ', ''), ('bad\\\\x1b', 'bold on rgb(200,80,20)')]
     """
-    return [(_visible(piece.text), _TERMINAL[min(piece.level, _LEVELS)]) for piece in pieces]
+    return [(visible(piece.text), _TERMINAL[min(piece.level, _LEVELS)]) for piece in pieces]
 
 
 def to_html(pieces: Sequence[Piece]) -> str:
@@ -86,12 +137,12 @@ def to_html(pieces: Sequence[Piece]) -> str:
     """
     parts = []
     for piece in pieces:
-        shown = html.escape(_visible(piece.text))
+        shown = html.escape(visible(piece.text))
         parts.append(f'<mark class="odd-{min(piece.level, _LEVELS)}">{shown}</mark>' if piece.level else shown)
     return f"<bdi>{''.join(parts)}</bdi>"
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """Control characters, lone surrogates and characters that turn the direction around, written as escapes."""
     hidden = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
     return "".join(

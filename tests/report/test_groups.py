@@ -6,8 +6,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskdiff.report.alarms import Alarm, ExplainedCell, odd_mask
-from maskdiff.report.groups import MOST_TOGETHER, Grouping, group_alarms, odd_fields
+from maskdiff.report.columns import MOST_TOGETHER, Columns
+from maskdiff.report.groups import Grouping, group_alarms
+from maskdiff.report.subject import Alarm, ExplainedCell, odd_mask
+
+from .pages import connections_detector
+
+KIN = Columns(connections_detector()).kin
 
 
 def alarm(score: float, odd: dict[int, str], calm: tuple[int, ...] = (), n_odd: int | None = None) -> Alarm:
@@ -20,7 +25,7 @@ def alarm(score: float, odd: dict[int, str], calm: tuple[int, ...] = (), n_odd: 
 
 
 def groups_of(grouping: Grouping) -> list[tuple[tuple[int, ...], int]]:
-    return [(group.fields, group.size) for group in grouping.groups]
+    return [(group.shared, group.size) for group in grouping.groups]
 
 
 def test_alarms_with_the_same_odd_columns_are_one_group() -> None:
@@ -32,7 +37,7 @@ def test_alarms_with_the_same_odd_columns_are_one_group() -> None:
         alarm(5.0, {2: "a"}),
         alarm(4.0, {3: "z"}),
     ]
-    grouping = group_alarms(alarms)
+    grouping = group_alarms(alarms, KIN)
     assert groups_of(grouping) == [((2,), 3), ((0, 1), 2)]
     assert grouping.group_of == (0, 1, 0, 1, 0, -1)
     assert grouping.n_alone == 1
@@ -44,23 +49,23 @@ def test_alarms_with_the_same_odd_columns_are_one_group() -> None:
 
 def test_alarms_with_many_odd_cells_are_spread_over_many_columns() -> None:
     many = {field: "v" for field in range(MOST_TOGETHER + 1)}
-    grouping = group_alarms([alarm(3.0, many), alarm(2.0, {0: "v"}, n_odd=MOST_TOGETHER + 40)])
+    grouping = group_alarms([alarm(3.0, many), alarm(2.0, {0: "v"}, n_odd=MOST_TOGETHER + 40)], KIN)
     assert groups_of(grouping) == [((), 2)]
     assert grouping.groups[0].patterns == ()
 
 
 def test_no_alarms_make_no_groups() -> None:
-    assert group_alarms([]).groups == ()
+    assert group_alarms([], KIN).groups == ()
 
 
 @given(st.lists(st.dictionaries(st.integers(0, 3), st.sampled_from("ab"), min_size=1, max_size=3), max_size=30))
 def test_every_alarm_is_in_the_group_of_its_columns_or_alone(rows: list[dict[int, str]]) -> None:
     alarms = [alarm(float(len(rows) - at), odd) for at, odd in enumerate(rows)]
-    grouping = group_alarms(alarms)
+    grouping = group_alarms(alarms, KIN)
     assert grouping.n_listed + grouping.n_alone == len(alarms)
     for at, group in enumerate(grouping.group_of):
         if group >= 0:
-            assert grouping.groups[group].fields == odd_fields(alarms[at])
+            assert grouping.groups[group].shared == KIN(alarms[at])[0]
 
 
 def test_a_cell_is_odd_from_half_the_strongest_cells_part_on() -> None:

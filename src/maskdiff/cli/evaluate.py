@@ -11,7 +11,7 @@ from maskdiff.cli.voice import Voice, counted, percent, printable
 
 if TYPE_CHECKING:
     from maskdiff.codes import BoolArray, FloatArray
-    from maskdiff.detectors import TableDetector
+    from maskdiff.detectors import Detector
     from maskdiff.files import RowFile
 
 
@@ -33,6 +33,8 @@ def evaluate(
     debug: options.Debug = False,
 ) -> None:
     """Measure a model on labelled rows."""
+    import numpy as np
+
     from maskdiff.files import check_folder, open_rows
     from maskdiff.files.labels import Labels
     from maskdiff.storage import load
@@ -47,30 +49,33 @@ def evaluate(
     with open_rows(rows, reading) as file, voice.progress() as progress:
         scores, odd = _scores(file, detector, Labels(label, normal or ()), progress)
     voice.skipped(file.skipped)
+    voice.empty(empty := int(np.isnan(scores).sum()))
     rate = detector.calibration_.rate_or_default(false_alarm_rate or detector.false_alarm_rate)
+    # A row without evidence is never an alarm, so it comes last.
+    scores = np.where(np.isnan(scores), np.nanmin(scores, initial=np.inf) - 1, scores)
     found = measured(scores, odd, detector.threshold(rate), rate)
     if plot is not None:
         draw(scores, odd, found, plot)
-    voice.facts(command="evaluate", **found, plot=plot, skipped_lines=file.skipped.lines)
+    voice.facts(command="evaluate", **found, empty_rows=empty, plot=plot, skipped_lines=file.skipped.lines)
     voice.say(*_words(found), *([f"wrote {printable(plot)}"] if plot else []))
 
 
-def _scores(file: RowFile, detector: TableDetector, labels: Any, progress: Any) -> tuple[FloatArray, BoolArray]:
+def _scores(file: RowFile, detector: Detector, labels: Any, progress: Any) -> tuple[FloatArray, BoolArray]:
     """The score of every labelled row, and whether it is labelled as an anomaly."""
     import numpy as np
 
     from maskdiff.errors import InputError
-    from maskdiff.files import ModelRows
+    from maskdiff.files import rows_for
     from maskdiff.files.tables import place_of
     from maskdiff.progress import Progress
 
-    needed, place = ModelRows(file, detector.encoder_), place_of(file, labels.column)
+    needed, place = rows_for(file, detector), place_of(file, labels.column)
     scores, odd, done = [np.empty(0)], [np.empty(0, dtype=np.bool_)], 0
-    for batch in file.batches():
+    for batch in needed.batches():
         cells = batch.column(place)
         anomaly = labels.is_anomaly(cells)
         labelled = anomaly | labels.is_normal(cells)
-        scores.append(detector.anomaly_score(needed.read(batch))[labelled])
+        scores.append(detector.anomaly_score(needed.read(batch, done + 1))[labelled])
         odd.append(anomaly[labelled])
         done += batch.num_rows
         if progress:

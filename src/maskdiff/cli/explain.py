@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,10 +14,14 @@ from maskdiff.cli.voice import Voice, percent, printable, table
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from maskdiff.detectors import Detector, Verdicts
     from maskdiff.files import RowFile
 
 _BAR = 20
 _LONGEST = 40
+_LONGEST_TEXT = 3000
+# How many are shown unless asked otherwise.
+_SHOWN = {"columns": 20, "symbols": 8, "tokens": 8}
 
 
 def explain(
@@ -28,7 +33,9 @@ def explain(
         str | None,
         typer.Option("--where", metavar="COLUMN=VALUE", help="The first row with that value there."),
     ] = None,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="Show the N cells that carry most.")] = 20,
+    top: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Show the N cells (20) or tokens (8) that carry most.")
+    ] = None,
     false_alarm_rate: options.FalseAlarmRate = None,
     format: options.Format = None,
     delimiter: options.Delimiter = None,
@@ -39,50 +46,59 @@ def explain(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Show one row: each cell, how much it surprises, and what was expected there."""
+    """Show one row: each cell or odd token, how much it surprises, and what was expected there."""
     from maskdiff.errors import SettingError
-    from maskdiff.files import ModelRows, open_rows
+    from maskdiff.files import open_rows, rows_for
     from maskdiff.storage import load
 
     voice: Voice = ctx.obj
     if (row is None) == (where is None):
         raise SettingError("say which row: --row 17, or --where claim_id=17.")
     detector = load(model)
-    detector.progress = False
     with open_rows(rows, options.reading_of(format, delimiter, quote, encoding, on_bad_lines)) as file:
-        needed = ModelRows(file, detector.encoder_)
+        needed = rows_for(file, detector)
         number, batch = _numbered(file, row) if row is not None else _where(file, str(where))
-        verdicts = detector.judge(needed.read(batch), false_alarm_rate)
-        cells = detector.explain(needed.shown(batch), len(detector.encoder_.schema_), verdicts=verdicts)
-    threshold = detector.threshold(false_alarm_rate)
+        read, shown = needed.read(batch, number), needed.shown(batch)
+    with voice.progress() as progress:
+        detector.set_params(progress=progress)
+        verdicts = detector.judge(read, false_alarm_rate)
+        cells = detector.explain(shown, top or _SHOWN[detector.encoder_.parts], verdicts=verdicts)
+    _tell(voice, detector, shown, verdicts, cells, detector.threshold(false_alarm_rate), number, file.name)
+
+
+def _tell(
+    voice: Voice, detector: Detector, shown: Any, verdicts: Verdicts, cells: Any, threshold: float, row: int, name: str
+) -> None:
+    from maskdiff.shading import excerpt
+
     score, p_value, alarm = (float(told[0]) for told in (verdicts.anomaly_score, verdicts.p_value, verdicts.is_anomaly))
-    voice.facts(
-        command="explain",
-        row=number,
-        anomaly_score=score,
-        p_value=p_value,
-        is_anomaly=bool(alarm),
-        threshold=threshold,
-        cells=cells.drop(columns="row").head(top).to_dict("records"),
-    )
+    facts = {"anomaly_score": score, "p_value": p_value, "is_anomaly": bool(alarm), "threshold": threshold}
+    voice.facts(command="explain", row=row, **facts, cells=cells.drop(columns="row").to_dict("records"))
+    if math.isnan(score):
+        voice.say(f"row {row:,} of {printable(name)}: not a single token, so nothing to judge it by (p-value 1)")
+        return
     verdict = "an anomaly" if alarm else "not an anomaly"
     voice.say(
-        f"row {number:,} of {printable(file.name)}: {verdict}, score {score:.4g} "
+        f"row {row:,} of {printable(name)}: {verdict}, score {score:.4g} "
         f"(threshold {threshold:.4g}, p-value {p_value:.3g})",
         "",
-        _picture(cells.head(top)),
     )
-    if len(cells) > top:
-        voice.say(f"and {len(cells) - top:,} more cells, with {percent(cells['share'].iloc[top:].sum())} of the score")
+    for pieces in detector.shaded(shown, verdicts=verdicts):
+        voice.say(voice.shaded(excerpt(pieces, _LONGEST_TEXT)), "")
+    voice.say(_picture(cells, detector.encoder_.places))
+    more = int((verdicts.contributions > 0).sum()) - len(cells)
+    if more > 0:
+        what = "cells" if not detector.encoder_.places else detector.encoder_.parts
+        voice.say(f"and {more:,} more {what}, with {percent(max(0.0, 1 - cells['share'].sum()))} of the score")
 
 
-def _picture(cells: Any) -> Any:
-    """Each cell with its surprise as a bar."""
+def _picture(cells: Any, places: tuple[str, ...]) -> Any:
+    """Each cell with its surprise as a bar; a token with where it stands."""
     block = "█" if (sys.stdout.encoding or "").lower().startswith("utf") else "#"
     longest = max([*cells["surprise"], 1e-9])
     lines = (
         (
-            cell.column,
+            "-".join(str(getattr(cell, place)) for place in places) or cell.column,
             _short(cell.value),
             f"{cell.surprise:.2f}",
             block * max(1, round(_BAR * cell.surprise / longest)),
@@ -91,7 +107,7 @@ def _picture(cells: Any) -> Any:
         )
         for cell in cells.itertuples(index=False)
     )
-    heads = ("column", "value", "nats", "surprise", "share", "expected")
+    heads = ("-".join(places) or "column", "token" if places else "value", "nats", "surprise", "share", "expected")
     return table(heads, lines, right=("nats", "share"), whole=("nats", "surprise", "share"))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,20 +12,32 @@ from maskdiff.cli import options
 from maskdiff.cli.voice import Voice, counted, percent, printable, table
 
 if TYPE_CHECKING:
-    from maskdiff.detectors import TableDetector
-    from maskdiff.files import NormalRows, RowFile
+    from maskdiff.detectors import Detector
+    from maskdiff.files import NormalItems, NormalRows
     from maskdiff.files.labels import Labels
 
 Names = list[str] | None
+# What the codes of a column stand for, and what a column of tokens is read as.
+_CODES = {"number": "bins", "date": "bins", "tokens": "tokens", "symbols": "symbols"}
+_READ_AS = {"tokens": "text", "symbols": "sequence"}
 
 
 def fit(
     ctx: typer.Context,
     rows: Annotated[str, typer.Argument(metavar="NORMAL", help="Normal rows in a file; - reads a pipe.")],
     out: Annotated[str, typer.Option("--out", "-o", metavar="MODEL", help="The model file to write.")],
+    text: Annotated[str | None, options.of_tokens("NAME", "Rows are texts: those of this column.")] = None,
+    sequence: Annotated[str | None, options.of_tokens("NAME", "Rows are lists of symbols, in this column.")] = None,
+    separator: Annotated[
+        str | None, options.of_tokens("TEXT", 'Split a --sequence that is a string here: " "; "" into characters.')
+    ] = None,
+    tokenizer: Annotated[
+        str | None, options.of_tokens("bpe|gpt2|FILE", "How a --text is cut into tokens; learned unless given.")
+    ] = None,
     reconstructor: Annotated[
-        str, typer.Option(metavar="combined|mlp|kernel", help="Several kinds of evidence, or one kind alone.")
-    ] = "combined",
+        str | None,
+        typer.Option(metavar="NAME", help="combined, mlp or kernel for tables; transformer or a model's folder else."),
+    ] = None,
     preset: Annotated[str | None, typer.Option(metavar="paper", help="The settings of the paper.")] = None,
     columns: Annotated[Names, options.named("Only these columns; with commas between, or one at a time.")] = None,
     drop: Annotated[Names, options.named("Not these columns.")] = None,
@@ -36,7 +47,9 @@ def fit(
     label: Annotated[str | None, options.named("Learn only from rows that this column calls normal.")] = None,
     normal: options.NormalValues = None,
     false_alarm_rate: options.FalseAlarmRate = None,
-    aggregate: Annotated[str, typer.Option(metavar="mean|rms|max", help="How cells become one score.")] = "mean",
+    aggregate: Annotated[
+        str | None, typer.Option(metavar="mean|rms|max|log_mean_exp", help="How cells or tokens become one score.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Equal seeds give equal models.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, ...")] = "auto",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a training that was interrupted.")] = False,
@@ -51,9 +64,9 @@ def fit(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Learn what is normal from a file of normal rows."""
-    from maskdiff.detectors import TableDetector
-    from maskdiff.files import NormalRows, open_rows
+    """Learn what is normal from a file of normal rows: tables, or with --text or --sequence one column of tokens."""
+    from maskdiff.cli.learning import Learning
+    from maskdiff.files import open_rows
     from maskdiff.files.checkpoint import Checkpoint
     from maskdiff.storage import save
 
@@ -61,19 +74,19 @@ def fit(
     began = time.monotonic()
     options.check_file(out)
     _check_device(device)
-    asked = {"category": categorical, "number": numeric, "date": dates, "drop": drop}
+    how = {"category": categorical, "number": numeric, "date": dates, "drop": drop, "only": columns}
     settings: dict[str, Any] = {"preset": preset, "aggregate": aggregate, "false_alarm_rate": false_alarm_rate}
+    settings |= {"device": device, "seed": seed}
+    asked = Learning(text, sequence, separator, tokenizer, reconstructor, how, steps, settings)
     checkpoint = Checkpoint(f"{out}.checkpoint", resume=resume, seconds=checkpoint_seconds)
     reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines)
     with open_rows(rows, reading, again=True) as file, voice.progress() as progress, checkpoint.told(voice.note):
-        how = _how_to_read(file, columns, asked, label)
-        found = NormalRows(file, how, _labels(label, normal), progress or None)
-        settings |= {"columns": how or None, "device": device, "seed": seed, "progress": progress}
-        detector = TableDetector(_reconstructor(reconstructor, preset, steps), **settings)
+        detector, found = asked.begin(file, _labels(label, normal), progress)
         detector.fit_batches(found.batches, found.n_rows, keeper=checkpoint)
         save(detector, out)
     checkpoint.done()
     voice.skipped(file.skipped)
+    voice.left_out(found.empty(detector))
     _tell(voice, detector, found, out, checkpoint.resumed_at, time.monotonic() - began)
 
 
@@ -99,47 +112,13 @@ def _check_device(device: str) -> None:
         raise SettingError(f"the device {device!r} is not there; use --device cpu, or auto to take the best one.")
 
 
-def _how_to_read(file: RowFile, keep: Names, asked: dict[str, Names], label: str | None) -> dict[str, str]:
-    """Column -> how to read it, as in `TableDetector(columns=...)`."""
-    from maskdiff.errors import SettingError
-
-    how: dict[str, str] = {}
-    for kind, given in asked.items():
-        for name in _names(file, given):
-            if how.setdefault(name, kind) != kind:
-                raise SettingError(f"column {name!r} cannot be both {how[name]} and {kind}. Name it once.")
-    kept = _names(file, keep) or file.schema.names
-    others = [name for name in file.schema.names if name not in kept] + ([label] if label else [])
-    clash = next((name for name in others if how.get(name, "drop") != "drop"), None)
-    if clash is not None:
-        raise SettingError(f"column {clash!r} is to be read as {how[clash]}, but is not one of those to learn from.")
-    return how | dict.fromkeys(others, "drop")
-
-
-def _names(file: RowFile, given: Names) -> list[str]:
-    """Names of columns, one by one or with commas between; each has to be there."""
-    from maskdiff.files.tables import check_present
-
-    there = set(file.schema.names)
-    found = [name for text in given or () for name in ([text] if text in there else text.split(","))]
-    names = [name if name in there else name.strip() for name in found]
-    check_present(file, names)
-    return names
-
-
-def _reconstructor(name: str, preset: str | None, steps: int | None) -> Any:
-    """By its name, or with a number of training steps of its own."""
-    if steps is None or name != "mlp":
-        return name
-    from maskdiff.reconstructors import MLPReconstructor
-    from maskdiff.training import Steps
-
-    made = MLPReconstructor.paper() if preset == "paper" else MLPReconstructor()
-    return replace(made, training=replace(made.training, stop=Steps(steps)))
-
-
 def _tell(
-    voice: Voice, detector: TableDetector, found: NormalRows, out: str, resumed_at: int | None, seconds: float
+    voice: Voice,
+    detector: Detector,
+    found: NormalRows | NormalItems,
+    out: str,
+    resumed_at: int | None,
+    seconds: float,
 ) -> None:
     rate = detector.calibration_.rate_or_default(detector.false_alarm_rate)
     summary, threshold, held_out = detector.encoder_.summary(), detector.threshold(), len(detector.calibration_)
@@ -171,5 +150,5 @@ def _described(column: dict[str, Any]) -> tuple[str, ...]:
     missing = "" if not column["missing"] else percent(column["missing"])
     if column["left_out"]:
         return column["name"], f"left out: {column['left_out']}", "", missing
-    codes = "bins" if column["kind"] in ("number", "date") else "categories"
-    return column["name"], column["kind"], f"{column['codes']:,} {codes}", missing
+    kind = column["kind"]
+    return column["name"], _READ_AS.get(kind, kind), f"{column['codes']:,} {_CODES.get(kind, 'categories')}", missing

@@ -13,12 +13,17 @@ if TYPE_CHECKING:
 
     from maskdiff.files import Reading
 
-_COLUMNS, _READING, _SPEAKING = "Columns", "Reading files", "Speaking"
+_TOKENS, _COLUMNS, _READING, _SPEAKING = "Texts and sequences", "Columns", "Reading files", "Speaking"
 
 
 def named(words: str) -> Any:
     """An option that names columns."""
     return typer.Option(metavar="NAME", help=words, rich_help_panel=_COLUMNS)
+
+
+def of_tokens(metavar: str, words: str) -> Any:
+    """An option about rows that are texts or sequences."""
+    return typer.Option(metavar=metavar, help=words, rich_help_panel=_TOKENS)
 
 
 def _told(name: str) -> Callable[[typer.Context, bool], bool]:

@@ -14,7 +14,8 @@ from maskdiff.cli.voice import Voice, printable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from maskdiff.files import ModelRows
+    from maskdiff.files import JudgedRows
+    from maskdiff.progress import Callback
 
 
 def report(
@@ -32,8 +33,8 @@ def report(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Write one page that shows which rows are odd, and which cells make them so."""
-    from maskdiff.files import ModelRows, open_rows
+    """Write one page that shows which rows are odd, and which cells or tokens make them so."""
+    from maskdiff.files import open_rows, rows_for
     from maskdiff.report import write_report
     from maskdiff.storage import load
 
@@ -41,11 +42,11 @@ def report(
     options.check_file(out)
     detector = load(model)
     detector.progress = False
-    with open_rows(rows, options.reading_of(format, delimiter, quote, encoding, on_bad_lines)) as file:
-        tables = _tables(ModelRows(file, detector.encoder_))
+    reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines)
+    with open_rows(rows, reading) as file, voice.progress() as progress:
         write_report(
             detector,
-            tables,
+            _tables(rows_for(file, detector), progress or None),
             out,
             false_alarm_rate=false_alarm_rate,
             source=Path(file.name).name,
@@ -58,11 +59,15 @@ def report(
     voice.say(f"wrote {printable(out)} ({size / 1000:,.0f} kB)")
 
 
-def _tables(needed: ModelRows) -> Iterator[pa.Table]:
+def _tables(needed: JudgedRows, callback: Callback | None) -> Iterator[pa.Table]:
     """All rows as they stand in the file; a file without rows is one empty table."""
-    some = False
-    for batch in needed.rows.batches():
-        some = True
+    from maskdiff.progress import Progress
+
+    done = 0
+    for batch in needed.batches():
         yield needed.shown(batch)
-    if not some:
+        done += batch.num_rows
+        if callback is not None:
+            callback(Progress("scoring", done, needed.rows.n_rows or 0))
+    if not done:
         yield needed.shown(needed.empty())

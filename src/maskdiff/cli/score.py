@@ -11,7 +11,7 @@ from maskdiff.cli import options
 from maskdiff.cli.voice import Voice, counted, percent, printable
 
 if TYPE_CHECKING:
-    from maskdiff.detectors import TableDetector
+    from maskdiff.detectors import Detector
     from maskdiff.files import Asked, Tally
 
 
@@ -20,7 +20,9 @@ def score(
     model: options.Model,
     rows: options.Rows,
     out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Scored rows; - or nothing: a pipe.")] = "-",
-    explain: Annotated[int, typer.Option(metavar="N", min=0, help="Add the N cells that carry each score.")] = 0,
+    explain: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Add the N cells or tokens that carry each score.")
+    ] = 0,
     only_anomalies: Annotated[bool, typer.Option("--only-anomalies", help="Leave normal rows out.")] = False,
     top: Annotated[int | None, typer.Option(metavar="K", min=1, help="Only the K highest, highest first.")] = None,
     false_alarm_rate: options.FalseAlarmRate = None,
@@ -41,7 +43,7 @@ def score(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Add anomaly_score, p_value and is_anomaly to every row, and with --explain the cells that are to blame."""
+    """Add anomaly_score, p_value and is_anomaly to every row, and with --explain the cells or tokens to blame."""
     from maskdiff.errors import SettingError
     from maskdiff.files import Asked, Writing, check_folder, score_file
     from maskdiff.storage import load
@@ -61,10 +63,11 @@ def score(
     if tally.ignored:
         voice.note(f"ignored, for the model has never seen them: {', '.join(tally.ignored)}")
     voice.skipped(tally.skipped)
+    voice.empty(tally.empty)
     _tell(voice, detector, asked, tally, out, time.monotonic() - began)
 
 
-def _tell(voice: Voice, detector: TableDetector, asked: Asked, tally: Tally, out: str, seconds: float) -> None:
+def _tell(voice: Voice, detector: Detector, asked: Asked, tally: Tally, out: str, seconds: float) -> None:
     rate = detector.calibration_.rate_or_default(asked.false_alarm_rate or detector.false_alarm_rate)
     threshold = detector.threshold(asked.false_alarm_rate)
     promise = f"scores above {threshold:.4g}; promised: at most {percent(rate)} of normal rows"
@@ -77,6 +80,7 @@ def _tell(voice: Voice, detector: TableDetector, asked: Asked, tally: Tally, out
         rows=tally.rows,
         anomalies=tally.anomalies,
         written=tally.written,
+        empty_rows=tally.empty,
         output=out,
         **facts,
         ignored_columns=tally.ignored,

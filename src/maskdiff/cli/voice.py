@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
+    from rich.text import Text
 
     from maskdiff.files import Skipped
     from maskdiff.progress import Progress
+    from maskdiff.shading import Piece
 
 # Where nobody reads along, lines are not cut to the width of a screen.
 _WIDE = 200
@@ -51,6 +53,25 @@ class Voice:
         if self.json:
             print(json.dumps(_plain(facts), ensure_ascii=False))
 
+    def shaded(self, pieces: Sequence[Piece]) -> Text:
+        """A text with its odd pieces shaded, or in brackets where there are no colours."""
+        from rich.text import Text
+
+        from maskdiff.shading import to_plain, to_terminal
+
+        speaker = console(sys.stderr if self.to_stderr else sys.stdout)
+        plain = speaker.color_system is None or speaker.no_color
+        return Text(to_plain(pieces)) if plain else Text.assemble(*to_terminal(pieces))
+
+    def empty(self, number: int) -> None:
+        if number:
+            rows, they = counted(number, "row"), "it has" if number == 1 else "they have"
+            self.note(f"{rows} without a single token: {they} no score and a p-value of 1, and can be no anomaly")
+
+    def left_out(self, rows: Sequence[int]) -> None:
+        if len(rows):
+            self.note(f"{counted(len(rows), 'row')} without a single token left out; the first is row {rows[0]:,}")
+
     def skipped(self, skipped: Skipped) -> None:
         if skipped.lines:
             self.note(f"{counted(skipped.lines, 'line')} could not be read and left out; the first is {skipped.first}")
@@ -80,12 +101,13 @@ class Voice:
 
     @contextmanager
     def noting_warnings(self) -> Iterator[None]:
-        """What the library warns of is noted once each; columns left out are shown with the others."""
-        from maskdiff.errors import LeftOutWarning
+        """What the library warns of is noted once each; columns left out and empty rows are told by the commands."""
+        from maskdiff.errors import LeftOutWarning, NoEvidenceWarning
 
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("default")
-            warnings.simplefilter("ignore", LeftOutWarning)
+            for told in (LeftOutWarning, NoEvidenceWarning):
+                warnings.simplefilter("ignore", told)
             yield
         for text in dict.fromkeys(str(warning.message) for warning in said):
             self.note(text)

@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.codes import Codes
-from maskdiff.detectors.base import Verdicts
 from maskdiff.detectors.tokens import TokenDetector
 from maskdiff.encoders.embedding import TextEmbedder
-from maskdiff.encoders.items import as_text
 from maskdiff.encoders.text import TextEncoder, TextWindows
 from maskdiff.encoders.windows import Windows
 from maskdiff.errors import SettingError
@@ -22,7 +20,6 @@ from maskdiff.neighbours import NearestTexts
 from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback
 from maskdiff.reconstructors import PretrainedReconstructor, Reconstructor
-from maskdiff.shading import Piece, shade, strengths
 
 # The name of the source of evidence that an encoder is.
 MEANING = "meaning"
@@ -133,17 +130,6 @@ class TextDetector(TokenDetector):
         nearest = NearestTexts(embedder).fit([str(text) for text in codes.texts[whole]], callback=callback)
         sources = {**alone.sources, MEANING: Meanings(nearest)}
         return Evidence(sources, (*alone.kinds, Kind(MEANING, "mean"))).on_one_scale(held_out, callback=callback)
-
-    def shaded(self, X: Any, *, verdicts: Verdicts | None = None) -> list[list[Piece]]:
-        """Every text in pieces, each with how odd it is among the tokens of its text: see `maskdiff.shading`."""
-        verdicts = verdicts or self.judge(X)
-        codes, items = verdicts.codes, self.encoder_.read(X)
-        assert isinstance(codes, Windows)
-        line = np.nonzero(codes.counts)[0]
-        added = verdicts.contributions[codes.counts]
-        per_row = np.split(added, np.searchsorted(codes.row[line], np.arange(1, codes.n_rows)))
-        told = zip(items.values, items.rows.tolist(), self.encoder_.spans(items), per_row, strict=True)
-        return [shade(as_text(value, row), spans, strengths(part)) for value, row, spans, part in told]
 
     def _ends(self, X: Any, codes: Windows) -> NDArray[np.int64]:
         """Pieces of one new word are named together: the tokenizer only spells it because it does not know it."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
 from maskdiff.detectors.base import MAIN, Batches, Detector, Presets, Verdicts
+from maskdiff.encoders.items import joined
 from maskdiff.encoders.sequence import TokenEncoder
 from maskdiff.encoders.windows import Windows
 from maskdiff.errors import InputError, NoEvidenceWarning, SettingError
@@ -30,6 +31,7 @@ from maskdiff.reconstructors import (
     TransformerReconstructor,
 )
 from maskdiff.score import Typical
+from maskdiff.shading import Piece, shade, strengths
 
 _MOST_NAMED = 5
 DEFAULT_LENGTH, DEFAULT_OVERLAP = 256, 64
@@ -82,7 +84,7 @@ class TokenDetector(Detector):
         return super()._resolve()
 
     def _codes(self, batches: Batches, train: IntArray, held_out: IntArray) -> tuple[Codes, Codes]:
-        (items,) = batches()
+        items = joined(batches())
         self.encoder_ = self._new_encoder().fit(items.take(train))
         codes, kept_back = self.encoder_.encode(items.take(train)), self.encoder_.encode(items.take(held_out))
         empty = [train[codes.row_lengths == 0], held_out[kept_back.row_lengths == 0]]
@@ -161,6 +163,26 @@ class TokenDetector(Detector):
         for at, (name, values) in enumerate(places.items(), start=2):
             table.insert(at, name, values)
         return table
+
+    def shaded(self, X: Any, *, verdicts: Verdicts | None = None) -> list[list[Piece]]:
+        """Every row as text in pieces, each with how odd it is among the tokens of its row: see `maskdiff.shading`."""
+        verdicts = verdicts or self.judge(X)
+        codes, items = verdicts.codes, self.encoder_.read(X)
+        assert isinstance(codes, Windows)
+        ends = self._ends(X, codes)
+        together = _together(verdicts.contributions, ends)
+        named = codes.counts & np.column_stack([np.full(len(ends), True), ends[:, 1:] != ends[:, :-1]])
+        line, cell = np.nonzero(named)
+        first, last = codes.start[line] + cell, codes.start[line] + ends[line, cell]
+        rows = np.searchsorted(codes.row[line], np.arange(1, codes.n_rows))
+        per_row = zip(*(np.split(told, rows) for told in (first, last, together[line, cell])), strict=True)
+        pieces = []
+        for text, spans, (heads, tails, added) in zip(
+            self.encoder_.written(items), self.encoder_.spans(items), per_row, strict=True
+        ):
+            words = [(spans[i][0], spans[j][1]) for i, j in zip(heads.tolist(), tails.tolist(), strict=True)]
+            pieces.append(shade(text, words, strengths(added)))
+        return pieces
 
     def _ends(self, X: Any, codes: Windows) -> NDArray[np.int64]:
         """For each cell the last one that is named together with it, shape (L, F); here each stands alone."""

@@ -6,6 +6,7 @@ named, or its only one.
 
 from __future__ import annotations
 
+import json
 import numbers
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -37,6 +38,15 @@ class Items:
         """Only these: positions, or one boolean per row."""
         chosen = np.arange(self.n_rows)[np.asarray(rows)]
         return Items([self.values[i] for i in chosen], self.rows[chosen], self.named)
+
+
+def joined(parts: Iterable[Items]) -> Items:
+    """The rows of all parts, in order."""
+    told = list(parts)
+    if len(told) == 1:
+        return told[0]
+    values = [value for part in told for value in part.values]
+    return Items(values, np.arange(len(values)), all(part.named for part in told))
 
 
 def read_items(X: Any, column: str | None, *, what: str) -> Items:
@@ -116,7 +126,7 @@ def as_text(value: Any, row: int) -> str:
         return str(value)
     raise InputError(
         f"row {row} is no text but of type {type(value).__name__}: {str(value)[:40]!r}. Turn it into a string first, "
-        "or use SequenceDetector for lists of symbols."
+        "or use SequenceDetector (--sequence) for lists of symbols."
     )
 
 
@@ -136,15 +146,34 @@ def as_symbols(value: Any, row: int, separator: str | None) -> list[Hashable]:
 
 
 def split(text: str, row: int, separator: str | None) -> list[Hashable]:
+    """A string as symbols. Without a separator it can only be a JSON list, as a CSV file holds lists.
+
+    >>> split('["open file", 3]', 0, None), split("a;b", 0, ";")
+    (['open file', 3], ['a', 'b'])
+    """
     if separator is None:
+        listed = _json_list(text)
+        if listed is not None:
+            return as_symbols(listed, row, None)
         raise InputError(
             f"row {row} is a plain string, {text[:40]!r}, where a list of symbols is expected. Say how to split it: "
-            'separator=" " at blanks, separator="" into characters; or use TextDetector.'
+            'separator=" " at blanks, separator="" into characters (--separator on the command line); or use '
+            "TextDetector (--text)."
         )
     if separator == "":
         return list(text)
     pieces = text.split(separator) if text else []
     return [piece for piece in pieces if piece] if separator.isspace() else list(pieces)
+
+
+def _json_list(text: str) -> list[Any] | None:
+    if not text.lstrip().startswith("["):
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, list) else None
 
 
 def _symbol(symbol: Any, row: int, at: int) -> Hashable:

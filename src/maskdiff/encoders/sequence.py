@@ -15,6 +15,8 @@ from maskdiff.encoders.items import Items, as_symbols, read_items
 from maskdiff.encoders.windows import Windows, check_window, cut_rows
 from maskdiff.errors import EmptyTableError, ModelFileError, SettingError
 
+Span = tuple[int, int]
+
 
 class TokenEncoder:
     """What encoders of symbols and of text share; a kind of token says how rows are read and tokens written.
@@ -25,6 +27,9 @@ class TokenEncoder:
     column: str | None
     max_length: int
     overlap: int
+
+    parts: str  # what a row is made of, and the columns of an explanation that say where such a part stands
+    places: tuple[str, ...]
 
     _what: str
     _default_name: str
@@ -43,6 +48,14 @@ class TokenEncoder:
     def display(self, X: Any, rows: ArrayLike, positions: ArrayLike) -> list[str]:
         """The tokens at these places as a person reads them, one for each pair of a row and a position."""
         raise SettingError(f"{type(self).__name__} does not say how tokens are shown: define display().")
+
+    def written(self, X: Any) -> list[str]:
+        """Every row as a person reads it."""
+        raise SettingError(f"{type(self).__name__} does not say how rows are shown: define written(X).")
+
+    def spans(self, X: Any) -> list[list[Span]]:
+        """Which characters of `written` each token stands for, from start to end (excluded)."""
+        raise SettingError(f"{type(self).__name__} does not say where tokens stand: define spans(X).")
 
     def _prepare(self, items: Items) -> None:
         """Learn what is needed before rows can be read at all."""
@@ -99,6 +112,15 @@ class TokenEncoder:
         ]
         return cut_rows(rows, self.schema_, max_length=self.max_length, overlap=self.overlap)
 
+    def summary(self) -> list[dict[str, Any]]:
+        """How the column was read, as for tables; how many rows were empty is not kept.
+
+        >>> SequenceEncoder(" ").fit(["open read", "open close"]).summary()
+        [{'name': 'sequence', 'kind': 'symbols', 'codes': 3, 'missing': None, 'left_out': None}]
+        """
+        told = {"kind": self.parts, "codes": self.schema_.fields[0].size, "missing": None, "left_out": None}
+        return [{"name": name} | told for name in self.schema_.names]
+
     # Keeping ---------------------------------------------------------------------------------------------------------
 
     def to_state(self) -> dict[str, Any]:
@@ -150,6 +172,8 @@ class SequenceEncoder(TokenEncoder):
     array([[1, 3, 0]], dtype=uint8)
     """
 
+    parts, places = "symbols", ("position",)
+
     _what = "one list of symbols"
     _default_name = "sequence"
     _settings = ("separator", "column", "max_length", "overlap")
@@ -180,6 +204,34 @@ class SequenceEncoder(TokenEncoder):
         tokens = dict(zip(needed.tolist(), self.tokens(items.take(needed)), strict=True))
         pairs = zip(at.tolist(), np.asarray(positions).tolist(), strict=True)
         return [self._label(tokens[row][position]) for row, position in pairs]
+
+    def written(self, X: Any) -> list[str]:
+        """The symbols of every row side by side; one below the other where some of them hold blanks.
+
+        >>> SequenceEncoder("").written(["CCO"]), SequenceEncoder().written([["open file", "close"]])
+        (['C C O'], ['open file\\nclose'])
+        """
+        return [_between(words).join(words) for words in self._words(X)]
+
+    def spans(self, X: Any) -> list[list[Span]]:
+        """Where in `written` each symbol stands.
+
+        >>> SequenceEncoder(" ").spans(["open read"])
+        [[(0, 4), (5, 9)]]
+        """
+        found = []
+        for words in self._words(X):
+            lengths = np.array([len(word) for word in words], dtype=np.int64)
+            end = np.cumsum(lengths + 1) - 1
+            found.append(list(zip((end - lengths).tolist(), end.tolist(), strict=True)))
+        return found
+
+    def _words(self, X: Any) -> list[list[str]]:
+        return [list(map(self._label, row)) for row in self.tokens(X)]
+
+
+def _between(words: Sequence[str]) -> str:
+    return "\n" if any(len(word.split()) > 1 for word in words) else " "
 
 
 def symbol_to_state(symbol: Hashable) -> Any:

@@ -68,6 +68,10 @@ class TableEncoder:
            [2, 3]], dtype=uint8)
     """
 
+    # What a row is made of; a column says itself where its cell stands.
+    parts = "columns"
+    places: tuple[str, ...] = ()
+
     def __init__(
         self,
         columns: Mapping[str, str] | None = None,
@@ -160,6 +164,10 @@ class TableEncoder:
 
     # Reading ---------------------------------------------------------------------------------------------------------
 
+    def read(self, X: Any) -> Table:
+        """The rows of X, their cells not yet looked at."""
+        return read_table(X)
+
     def encode(self, X: Any) -> Codes:
         """The codes of any rows, shape (n, F). A cell's code depends on that cell alone."""
         table = read_table(X)
@@ -179,11 +187,12 @@ class TableEncoder:
         """
         table = read_table(X)
         places, names = self._places(table), self.schema_.names
-        named = np.array([field if isinstance(field, str) else names[field] for field in fields], dtype=object)
-        at, words = np.asarray(rows, dtype=np.int64), np.empty(len(named), dtype=object)
-        for name in dict.fromkeys(named.tolist()):
-            column = column_of(table.take(at[named == name]), places[name], name)
-            words[named == name] = cell_words(column)
+        number = {name: j for j, name in enumerate(names)}
+        which = np.array([number[field] if isinstance(field, str) else field for field in fields], dtype=np.int64)
+        at, words = np.asarray(rows, dtype=np.int64), np.empty(len(which), dtype=object)
+        for j in np.unique(which).tolist():
+            column = column_of(table.take(at[which == j]), places[names[j]], names[j])
+            words[which == j] = cell_words(column)
         return list(words)
 
     def summary(self) -> list[dict[str, Any]]:

@@ -13,15 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from maskdiff.codes import BoolArray, IntArray
 from maskdiff.encoders.items import Items, as_text
-from maskdiff.encoders.sequence import TokenEncoder
+from maskdiff.encoders.sequence import Span, TokenEncoder
 from maskdiff.encoders.tokenizers import INSIDE, make_tokenizer, ordinary_ids, unrestricted
 from maskdiff.encoders.windows import Windows
 from maskdiff.errors import ModelFileError, SettingError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -72,6 +70,8 @@ class TextEncoder(TokenEncoder):
     ['see', 'at']
     """
 
+    parts, places = "tokens", ("start", "end")
+
     _what = "one text"
     _default_name = "text"
     _settings = ("vocab_size", "whole_vocabulary", "column", "max_length", "overlap", "with_texts")
@@ -118,9 +118,12 @@ class TextEncoder(TokenEncoder):
 
     def texts(self, X: Any) -> list[str]:
         """Every row as the text that is tokenized; character by character as long as the one handed in."""
+        return [text if text.strip() else "" for text in self.written(X)]
+
+    def written(self, X: Any) -> list[str]:
+        """Every row as it stands, blanks and all."""
         items = self.read(X)
-        texts = (as_text(value, row) for value, row in zip(items.values, items.rows.tolist(), strict=True))
-        return [text if text.strip() else "" for text in texts]
+        return [as_text(value, row) for value, row in zip(items.values, items.rows.tolist(), strict=True)]
 
     def tokens(self, X: Any) -> list[list[Hashable]]:
         encodings = self.tokenizer_.encode_batch_fast(self.texts(X), add_special_tokens=False)

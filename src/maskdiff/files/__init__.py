@@ -10,6 +10,8 @@ The format follows from the name; "-" is a standard stream. What the cells of a 
 """
 
 from maskdiff.files.formats import Writing, format_of, open_rows, open_writer
+from maskdiff.files.items import ModelItems, NormalItems
+from maskdiff.files.model import JudgedRows, rows_for
 from maskdiff.files.rows import Reading, RowFile, Skipped
 from maskdiff.files.scoring import Asked, Tally, score_file
 from maskdiff.files.streams import check_folder, whole_file
@@ -17,7 +19,10 @@ from maskdiff.files.tables import ModelRows, NormalRows, read_table
 
 __all__ = [
     "Asked",
+    "JudgedRows",
+    "ModelItems",
     "ModelRows",
+    "NormalItems",
     "NormalRows",
     "Reading",
     "RowFile",
@@ -29,6 +34,7 @@ __all__ = [
     "open_rows",
     "open_writer",
     "read_table",
+    "rows_for",
     "score_file",
     "whole_file",
 ]

@@ -1,4 +1,7 @@
-"""JSON Lines: one object a line. A column's type is decided over all lines; a nested value is read as its JSON text."""
+"""JSON Lines: one object a line. A column's type is decided over all lines.
+
+Lists of values of one kind are lists; any other nested value is read as its JSON text.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 import pyarrow as pa
+import pyarrow.types as pat
 
 from maskdiff.errors import BadLineError, EmptyTableError
 from maskdiff.files.rows import Reading, Skipped, only, rows_at_once
@@ -26,6 +30,8 @@ _TYPES: dict[frozenset[str], pa.DataType] = {
     frozenset({"int", "float"}): pa.float64(),
     frozenset({"str"}): pa.string(),
 }
+# The same for the values in lists.
+_LISTS = {frozenset(f"list of {name}" for name in held): pa.list_(kind) for held, kind in _TYPES.items() if held}
 
 
 class JsonLinesRows:
@@ -44,7 +50,7 @@ class JsonLinesRows:
                 found.setdefault(name, set()).update(_type_names(cell))
         if not found:
             raise EmptyTableError(f"{self.name} holds no rows: one JSON object is needed on each line.")
-        self.schema = pa.schema([(name, _TYPES.get(frozenset(types), pa.string())) for name, types in found.items()])
+        self.schema = pa.schema([(name, _type_of(types)) for name, types in found.items()])
 
     def batches(self, columns: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
         records = self._records()
@@ -77,14 +83,25 @@ class JsonLinesRows:
         raise BadLineError(f"{what}. Mend the line, or leave such lines out with --on-bad-lines skip.")
 
 
+def _type_of(found: set[str]) -> pa.DataType:
+    """The type that holds all these cells as they are; an empty list goes with any."""
+    if "list" in found and any(name.startswith("list of ") for name in found):
+        found = found - {"list"}
+    return (_TYPES | _LISTS).get(frozenset(found), pa.string())
+
+
 def _type_names(cell: Any) -> set[str]:
     if cell is None:
         return set()
+    if isinstance(cell, list):
+        return {f"list of {name}" for part in cell for name in _type_names(part)} or {"list"}
     # An integer that arrow cannot hold makes its column texts, so that it comes back as it was.
     return {"huge" if type(cell) is int and not -(2**63) <= cell < 2**63 else type(cell).__name__}
 
 
 def _cell(cell: Any, kind: pa.DataType) -> Any:
+    if pat.is_list(kind) and cell is not None:
+        return [_cell(part, kind.value_type) for part in cell]
     if cell is None or kind != pa.string():
         return float(cell) if kind == pa.float64() and cell is not None else cell
     text = cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)

@@ -6,16 +6,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from maskdiff.errors import SettingError
 from maskdiff.files.formats import Writing, open_rows, open_writer
+from maskdiff.files.model import JudgedRows, rows_for
 from maskdiff.files.reasons import Added
 from maskdiff.files.rows import Reading, RowFile, Skipped
 from maskdiff.files.stages import Scored, anomalies, discoveries, highest, judged
-from maskdiff.files.tables import ModelRows
 from maskdiff.progress import Callback, Progress
 
 if TYPE_CHECKING:
-    from maskdiff.detectors import TableDetector
+    from maskdiff.detectors import Detector
 
 
 @dataclass(frozen=True)
@@ -44,17 +46,21 @@ class Asked:
 
 @dataclass
 class Tally:
-    """How many rows were scored, called anomalies and written; the columns and lines that were left out."""
+    """How many rows were scored, called anomalies and written; the columns and lines that were left out.
+
+    `empty` rows hold nothing to judge them by: a text without a token.
+    """
 
     rows: int = 0
     anomalies: int = 0
     written: int = 0
+    empty: int = 0
     ignored: list[str] = field(default_factory=list)
     skipped: Skipped = field(default_factory=Skipped)
 
 
 def score_file(
-    detector: TableDetector,
+    detector: Detector,
     rows: str,
     out: str = "-",
     asked: Asked | None = None,
@@ -67,8 +73,8 @@ def score_file(
     asked, tally = asked or Asked(), Tally()
     detector.threshold(asked.false_alarm_rate)  # a rate that cannot be promised is refused before anything is read
     with open_rows(rows, reading) as file:
-        model = ModelRows(file, detector.encoder_)
-        added = Added(file.schema, asked.explain, asked.prefix)
+        model = rows_for(file, detector)
+        added = Added(file.schema, asked.explain, asked.prefix, detector.encoder_.places)
         scored = _chosen(file, detector, model, asked, tally, callback)
         with open_writer(out, added.schema, _like(file, out, writing or Writing())) as write:
             for part in scored:
@@ -87,10 +93,10 @@ def _like(file: RowFile, out: str, writing: Writing) -> Writing:
 
 
 def _chosen(
-    file: RowFile, detector: TableDetector, model: ModelRows, asked: Asked, tally: Tally, callback: Callback | None
+    file: RowFile, detector: Detector, model: JudgedRows, asked: Asked, tally: Tally, callback: Callback | None
 ) -> Iterable[Scored]:
     """The rows to write, judged."""
-    scored = _counted(judged(file.batches(), detector, model, asked.false_alarm_rate), tally, file.n_rows, callback)
+    scored = _counted(judged(model, detector, asked.false_alarm_rate), tally, file.n_rows, callback)
     if asked.false_discovery_rate is not None:
         scored = discoveries(scored, detector, asked.false_discovery_rate, file.schema)
     scored = _alarms_counted(scored, tally)
@@ -101,6 +107,7 @@ def _chosen(
 def _counted(scored: Iterable[Scored], tally: Tally, n_rows: int | None, callback: Callback | None) -> Iterator[Scored]:
     for part in scored:
         tally.rows += len(part.score)
+        tally.empty += int(np.isnan(part.score).sum())
         if callback is not None:
             callback(Progress("scoring", tally.rows, n_rows or 0))
         yield part

@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 
 from maskdiff.codes import BoolArray, FloatArray, IntArray
+from maskdiff.files.model import JudgedRows
 from maskdiff.files.rows import as_batch, rows_at_once
-from maskdiff.files.tables import ModelRows
 
 if TYPE_CHECKING:
-    from maskdiff.detectors import TableDetector, Verdicts
+    from maskdiff.detectors import Detector, Verdicts
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,17 +39,17 @@ class Scored:
         return Scored(batch, self.score[rows], self.p_value[rows], self.alarm[rows], kept)
 
 
-def judged(
-    batches: Iterable[pa.RecordBatch], detector: TableDetector, model: ModelRows, rate: float | None
-) -> Iterator[Scored]:
+def judged(model: JudgedRows, detector: Detector, rate: float | None) -> Iterator[Scored]:
     """Every batch with its verdicts."""
     quiet = copy.copy(detector).set_params(progress=False)  # one bar for all batches, not one for each
-    for batch in batches:
-        verdicts = quiet.judge(model.read(batch), rate)
+    done = 0
+    for batch in model.batches():
+        verdicts = quiet.judge(model.read(batch, done + 1), rate)
+        done += batch.num_rows
         yield Scored(batch, verdicts.anomaly_score, verdicts.p_value, verdicts.is_anomaly, verdicts)
 
 
-def discoveries(scored: Iterable[Scored], detector: TableDetector, rate: float, schema: pa.Schema) -> Iterator[Scored]:
+def discoveries(scored: Iterable[Scored], detector: Detector, rate: float, schema: pa.Schema) -> Iterator[Scored]:
     """The same rows; those are anomalies of which, all rows taken together, at most this share is normal."""
     scores: list[FloatArray] = []
     p_values: list[FloatArray] = []

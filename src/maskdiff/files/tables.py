@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.types as pat
 
 from maskdiff.encoders.table import DROP, TableEncoder
 from maskdiff.errors import UnknownColumnError
@@ -21,6 +23,7 @@ from maskdiff.files.kinds import (
 )
 from maskdiff.files.labels import Labels
 from maskdiff.files.rows import RowFile
+from maskdiff.files.texts import as_texts
 from maskdiff.progress import Callback, Progress
 
 _NUMBERS = ("integer", "number")
@@ -78,6 +81,10 @@ class NormalRows:
             nothing = pa.nulls(batch.num_rows)
             yield pa.table({name: cells.get(name, nothing) for name in names})
 
+    def empty(self, detector: Any) -> list[int]:
+        """The rows a detector could not learn from: none, for a row of a table always has cells."""
+        return []
+
     def _typed(self, batch: pa.RecordBatch, name: str) -> pa.Array:
         kind = self.kinds.get(name, "text")
         return KINDS[kind][1](self._cells(batch, name)) if kind != "text" else self._cells(batch, name)
@@ -85,7 +92,7 @@ class NormalRows:
     def _cells(self, batch: pa.RecordBatch, name: str) -> pa.Array:
         column = batch.column(name)
         if not is_text(column.type):
-            return column
+            return as_single(column)
         return texts_of(column) if self.rows.declares_types else without_missing(texts_of(column))
 
     def _normal_batches(self) -> Iterator[pa.RecordBatch]:
@@ -115,25 +122,37 @@ class ModelRows:
         self._untyped = set() if rows.declares_types else set(needed)
         self._numbers = {name for name in self._untyped if families.get(name) in _NUMBERS}
 
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows of the file."""
+        return self.rows.batches()
+
     def empty(self) -> pa.RecordBatch:
         """No rows, with the columns of the file."""
-        return pa.RecordBatch.from_arrays(
-            [pa.nulls(0, field.type) for field in self.rows.schema], self.rows.schema.names
-        )
+        return no_rows(self.rows)
 
     def shown(self, batch: pa.RecordBatch) -> pa.Table:
         """The cells as they stand in the file, for showing them."""
         return pa.table(self._columns(batch))
 
-    def read(self, batch: pa.RecordBatch) -> pa.Table:
-        """The cells as the encoder takes them, for judging them."""
+    def read(self, batch: pa.RecordBatch, first: int = 1) -> pa.Table:
+        """The cells as the encoder takes them, for judging them; no cell's meaning hangs on its row's number."""
         columns = self._columns(batch)
         numbers = {name: as_exact_numbers(columns[name]) for name in self._numbers if name in columns}
         return pa.table(columns | numbers)
 
     def _columns(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        columns = {self.rows.schema.names[at]: batch.column(at) for at in self.places}
+        columns = {self.rows.schema.names[at]: as_single(batch.column(at)) for at in self.places}
         return columns | {name: without_missing(columns[name]) for name in self._untyped if name in columns}
+
+
+def as_single(column: pa.Array) -> pa.Array:
+    """A column whose cells are single values: nested ones become their JSON text."""
+    return as_texts(column) if pat.is_nested(column.type) else column
+
+
+def no_rows(rows: RowFile) -> pa.RecordBatch:
+    """No rows, with the columns of the file."""
+    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in rows.schema], rows.schema.names)
 
 
 def read_table(rows: RowFile) -> pa.Table:

@@ -1,4 +1,4 @@
-"""The HTML report: one file that shows what was scored, which rows are odd, and which cells make them so."""
+"""The HTML report: one file that shows what was scored, which rows are odd, and which cells or tokens make them so."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from maskdiff.detectors import TableDetector
-from maskdiff.encoders.intake import read_table
+from maskdiff.detectors import Detector
 from maskdiff.report.builder import ReportBuilder, batches_of
 from maskdiff.storage import write_whole
 
@@ -19,7 +18,7 @@ __all__ = ["ReportBuilder", "build_report", "write_report"]
 
 
 def write_report(
-    detector: TableDetector,
+    detector: Detector,
     X: Any,
     path: str | os.PathLike[str],
     *,
@@ -30,7 +29,7 @@ def write_report(
     title: str | None = None,
     when: datetime | None = None,
 ) -> None:
-    """Score `X`, a table or an iterable of tables, and write the report to one self-contained HTML file.
+    """Score `X`, rows or an iterable of tables, and write the report to one self-contained HTML file.
 
     `false_alarm_rate` is the detector's own unless given. `source` and `model` say where the rows and the model came
     from. `row_numbers` gives the number of every row, or of the first one; without it rows are counted from 0, as in
@@ -51,7 +50,7 @@ def write_report(
 
 
 def build_report(
-    detector: TableDetector,
+    detector: Detector,
     X: Any,
     *,
     false_alarm_rate: float | None = None,
@@ -66,7 +65,7 @@ def build_report(
     numbers = None if row_numbers is None else np.asarray(row_numbers)
     for batch in batches_of(X):
         at = builder.n_rows
-        table = read_table(batch)
-        here = numbers if numbers is None else numbers + at if numbers.ndim == 0 else numbers[at : at + table.n_rows]
-        builder.add(table, here)
+        rows = builder.read(batch)
+        here = numbers if numbers is None else numbers + at if numbers.ndim == 0 else numbers[at : at + rows.n_rows]
+        builder.add(rows, here)
     return builder.html(source=source, model=model, title=title, when=when)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Self
@@ -11,20 +12,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from maskdiff.detectors import TableDetector, Verdicts
-from maskdiff.encoders.intake import Table, read_table
-from maskdiff.errors import InputError
-from maskdiff.report.alarms import MOST_ALARMS, AlarmBook, odd_mask
-from maskdiff.report.drift import DriftCounts
+from maskdiff.detectors import Detector, Verdicts
+from maskdiff.encoders.intake import Table
+from maskdiff.encoders.items import Items
+from maskdiff.errors import InputError, NoEvidenceWarning
+from maskdiff.report.alarms import MOST_ALARMS, AlarmBook
+from maskdiff.report.columns import Columns
 from maskdiff.report.histogram import ScoreHistogram
+from maskdiff.report.subject import Rows, Subject
+from maskdiff.report.tokens import Tokens
+
+# What rows are made of -> who counts and shows them.
+SUBJECTS: dict[str, Callable[[Detector], Subject]] = {"columns": Columns, "symbols": Tokens, "tokens": Tokens}
 
 
 class ReportBuilder:
-    """Gathers what a report shows: counts of scores and codes, what each column carries, and the highest alarms.
+    """Gathers what a report shows: counts of scores, what the columns or tokens carry, and the highest alarms.
 
     `most_alarms` is how many alarms are kept with their cells; all of them are counted.
 
     >>> import pandas as pd
+    >>> from maskdiff import TableDetector
     >>> normal = pd.DataFrame({"pet": ["cat", "dog"] * 100, "says": ["meow", "woof"] * 100})
     >>> builder = ReportBuilder(TableDetector("kernel").fit(normal))
     >>> builder.add(pd.DataFrame({"pet": ["cat", "cat"], "says": ["meow", "woof"]})).n_alarms
@@ -34,23 +42,23 @@ class ReportBuilder:
     """
 
     def __init__(
-        self, detector: TableDetector, *, false_alarm_rate: float | None = None, most_alarms: int = MOST_ALARMS
+        self, detector: Detector, *, false_alarm_rate: float | None = None, most_alarms: int = MOST_ALARMS
     ) -> None:
         check_is_fitted(detector)
         self.detector = detector
         rate = detector.false_alarm_rate if false_alarm_rate is None else false_alarm_rate
         self.rate = detector.calibration_.rate_or_default(rate)
         self.threshold = detector.threshold(self.rate)
-        width = len(detector.encoder_.schema_)
-        self.n_rows = self.n_alarms = 0
+        self.subject = SUBJECTS[detector.encoder_.parts](detector)
+        self.n_rows = self.n_alarms = self.n_empty = 0
         self.first_row: int | None = None
         self.highest = 0.0
         self.scores = ScoreHistogram(self.threshold)
-        self.drift = DriftCounts(detector.encoder_)
-        self.book = AlarmBook(detector, most_alarms)
-        # Of the alarms and of the other rows: what each column adds to the scores; in how many alarms it is odd.
-        self.carried, self.carried_elsewhere = np.zeros(width), np.zeros(width)
-        self.odd = np.zeros(width, dtype=np.int64)
+        self.book = AlarmBook(self.subject, most_alarms)
+
+    def read(self, X: Any) -> Rows:
+        """The rows of X; they can be handed to `add`, and say how many they are."""
+        return X if isinstance(X, Rows) else self.subject.read(X)
 
     def add(self, X: Any, row_numbers: int | ArrayLike | None = None, *, verdicts: Verdicts | None = None) -> Self:
         """Take in more rows.
@@ -58,14 +66,17 @@ class ReportBuilder:
         `row_numbers`: the number of each row, or of the first; None: they go on where the last batch ended, from 0.
         Hand in what `judge(X)` returned, at whatever false-alarm rate, to save scoring the rows again.
         """
-        table = read_table(X)
-        numbers = self._numbers(table.n_rows, row_numbers)
-        if table.n_rows:
-            verdicts = verdicts or self.detector.judge(table, self.rate)
-            verdicts = replace(verdicts, is_anomaly=verdicts.anomaly_score > self.threshold)
-            self._count(table, verdicts)
-            self.book.add(table, verdicts, numbers)
-        self.n_rows += table.n_rows
+        rows = self.read(X)
+        numbers = self._numbers(rows.n_rows, row_numbers)
+        if rows.n_rows:
+            rows = rows.numbered(numbers)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NoEvidenceWarning)  # the page says how many rows are empty
+                verdicts = verdicts or self.detector.judge(rows.read, self.rate)
+                verdicts = replace(verdicts, is_anomaly=verdicts.anomaly_score > self.threshold)
+                self._count(rows, verdicts)
+                self.book.add(rows, verdicts, numbers)
+        self.n_rows += rows.n_rows
         return self
 
     def _numbers(self, n: int, given: int | ArrayLike | None) -> NDArray[np.int64]:
@@ -77,15 +88,13 @@ class ReportBuilder:
             self.first_row = int(numbers[0])
         return numbers.astype(np.int64)
 
-    def _count(self, table: Table, verdicts: Verdicts) -> None:
-        alarm, contributions = verdicts.is_anomaly, verdicts.contributions
-        self.n_alarms += int(alarm.sum())
-        self.highest = max(self.highest, float(verdicts.anomaly_score.max()))
-        self.scores.add(verdicts.anomaly_score)
-        self.drift.add(table, verdicts.codes)
-        self.carried += contributions[alarm].sum(axis=0)
-        self.carried_elsewhere += contributions[~alarm].sum(axis=0)
-        self.odd += odd_mask(contributions[alarm]).sum(axis=0)
+    def _count(self, rows: Rows, verdicts: Verdicts) -> None:
+        scores = verdicts.anomaly_score[~np.isnan(verdicts.anomaly_score)]
+        self.n_empty += rows.n_rows - len(scores)
+        self.n_alarms += int(verdicts.is_anomaly.sum())
+        self.highest = max(self.highest, float(scores.max(initial=0.0)))
+        self.scores.add(scores)
+        self.subject.count(rows, verdicts)
 
     def html(
         self,
@@ -102,18 +111,18 @@ class ReportBuilder:
 
 
 def batches_of(X: Any) -> Iterator[Any]:
-    """The tables of an iterable of tables; a single table as the only one."""
-    if _is_table(X) or not isinstance(X, Iterable):
+    """The parts of an iterable of tables; a single table, or a column of texts, as the only one."""
+    if _is_part(X) or not isinstance(X, Iterable):
         yield X
     else:
         yield from X
 
 
-def _is_table(X: Any) -> bool:
+def _is_part(X: Any) -> bool:
     if isinstance(X, Sequence):  # of rows, unless each of its items is a table
-        return not all(_is_frame(item) for item in X)
-    return _is_frame(X)
+        return not all(_is_table(item) for item in X)
+    return _is_table(X) or hasattr(X, "__array__") or hasattr(X, "to_pylist")
 
 
-def _is_frame(X: Any) -> bool:
-    return isinstance(X, Table) or hasattr(X, "columns") or getattr(X, "ndim", 0) == 2
+def _is_table(X: Any) -> bool:
+    return isinstance(X, Table | Items | Rows) or hasattr(X, "columns") or getattr(X, "ndim", 0) == 2

@@ -1,8 +1,9 @@
-"""How the columns of the scored rows differ from those of the normal rows the model learned from."""
+"""How the columns or the tokens of the scored rows differ from those of the normal rows the model learned from."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,9 @@ MOST_NEW, NEW_KEPT = 10_000, 1_000
 CHANCE = 0.001
 # The chi-square approximation wants at least so many expected rows in each category.
 FEWEST_EXPECTED = 5
+# A token's share has changed when it moved by so many standard deviations. High, for there are thousands of tokens, and
+# those of one text go together, so that they vary more than draws on their own would.
+UNLIKELY, MOST_CHANGES = 6.0, 60
 # The least distance of each level, in words, the largest first.
 LEVELS = ((0.25, "strong"), (0.1, "clear"), (0.0, "slight"))
 
@@ -58,6 +62,24 @@ class ColumnDrift:
         if self.p_value >= CHANCE:
             return "chance"
         return next(word for least, word in LEVELS if self.distance >= least)
+
+
+@dataclass(frozen=True)
+class TokenDrift:
+    """How far the tokens moved, all together. `distance` and `by_chance` as for a column; `changes` are the tokens
+    whose shares changed by more than chance, the least likely first."""
+
+    n_tokens: int
+    distance: float
+    by_chance: float
+    unseen: float
+    changes: tuple[Change, ...]
+    new: tuple[tuple[str, int], ...]
+
+    @property
+    def strong(self) -> bool:
+        """Whether more than chance brings so much that the promise about false alarms may not hold."""
+        return self.distance - self.by_chance >= LEVELS[0][0]
 
 
 class DriftCounts:
@@ -112,6 +134,25 @@ class DriftCounts:
             changes=_changes(field, before, now) if self.n_rows else (),
             new_values=tuple(self.new[at].most_common(TOP_CHANGES)),
         )
+
+
+def token_drift(
+    labels: Sequence[str], learned: NDArray[np.int64], scored: NDArray[np.int64], new: tuple[tuple[str, int], ...]
+) -> TokenDrift:
+    """How the tokens drifted; the counts have one more entry than there are labels, for tokens never seen."""
+    n, m = max(1, int(learned.sum())), max(1, int(scored.sum()))
+    before, now, pooled = learned / n, scored / m, (learned + scored) / (n + m)
+    deviation = np.sqrt(np.maximum(pooled * (1 - pooled) * (1 / n + 1 / m), 1e-30))
+    unlikely = np.abs(now - before)[: len(labels)] / deviation[: len(labels)]
+    order = [int(at) for at in np.argsort(-unlikely, kind="stable")[:MOST_CHANGES] if unlikely[at] >= UNLIKELY]
+    return TokenDrift(
+        n_tokens=int(scored.sum()),
+        distance=total_variation(before, now) if scored.any() else 0.0,
+        by_chance=distance_by_chance(learned, scored),
+        unseen=float(now[-1]),
+        changes=tuple(Change(str(labels[at]), float(before[at]), float(now[at])) for at in order if scored.any()),
+        new=new,
+    )
 
 
 def total_variation(before: FloatArray, now: FloatArray) -> float:

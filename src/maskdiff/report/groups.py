@@ -1,29 +1,29 @@
-"""Alarms that look alike: the same columns are odd in them, often with the same values."""
+"""Alarms that look alike: what they share is said by the kind of rows, for tables the columns that are odd in them."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
-from maskdiff.report.alarms import Alarm
+from maskdiff.report.subject import Alarm
 
-# More odd cells than this, and no few cells explain the row.
-MOST_TOGETHER = 4
 MOST_GROUPS = 20
 MOST_PATTERNS = 3
 
-Pattern = tuple[tuple[int, str], ...]
+Key = tuple[Hashable, ...]
+# Of an alarm: what it shares with all of its group, and with some of it.
+Kin = Callable[[Alarm], tuple[Key, Key]]
 
 
 @dataclass(frozen=True)
 class Group:
-    """Alarms with the same odd columns (none: spread over many), and the values that occur most in them."""
+    """Alarms that share something (nothing: their scores are spread over many cells), and their commonest patterns."""
 
-    fields: tuple[int, ...]
+    shared: Key
     size: int
     highest: float
-    patterns: tuple[tuple[Pattern, int], ...]
+    patterns: tuple[tuple[Key, int], ...]
 
 
 @dataclass(frozen=True)
@@ -45,38 +45,27 @@ class Grouping:
         return sum(group.size for group in self.groups)
 
 
-def odd_fields(alarm: Alarm) -> tuple[int, ...]:
-    """The odd columns of an alarm, in order; none where there are too many to name."""
-    return tuple(field for field, _ in odd_pattern(alarm))
-
-
-def odd_pattern(alarm: Alarm) -> Pattern:
-    """The odd columns of an alarm with their values."""
-    if alarm.n_odd > MOST_TOGETHER:
-        return ()
-    return tuple(sorted((cell.field, cell.pattern) for cell in alarm.odd_cells))
-
-
-def group_alarms(alarms: Sequence[Alarm]) -> Grouping:
+def group_alarms(alarms: Sequence[Alarm], kin: Kin) -> Grouping:
     """Two or more alarms make a group. The largest come first; of equal size, the one with the highest score."""
-    members: dict[tuple[int, ...], list[int]] = defaultdict(list)
-    for at, alarm in enumerate(alarms):
-        members[odd_fields(alarm)].append(at)
+    kins = [kin(alarm) for alarm in alarms]
+    members: dict[Key, list[int]] = defaultdict(list)
+    for at, (shared, _) in enumerate(kins):
+        members[shared].append(at)
     n_alone = sum(len(rows) == 1 for rows in members.values())
     together = [key for key, rows in members.items() if len(rows) > 1]
     ranked = sorted(together, key=lambda key: (-len(members[key]), -alarms[members[key][0]].score))
     group_of, pattern_of = [-1] * len(alarms), [-1] * len(alarms)
     groups = []
     for place, key in enumerate(ranked[:MOST_GROUPS]):
-        group = _group(key, [alarms[at] for at in members[key]])
+        own = members[key]
+        group = _group(key, [alarms[at].score for at in own], [kins[at][1] for at in own])
         listed = {pattern: i for i, (pattern, _) in enumerate(group.patterns)}
-        for at in members[key]:
-            group_of[at], pattern_of[at] = place, listed.get(odd_pattern(alarms[at]), -1)
+        for at in own:
+            group_of[at], pattern_of[at] = place, listed.get(kins[at][1], -1)
         groups.append(group)
     return Grouping(tuple(groups), tuple(group_of), tuple(pattern_of), len(ranked), n_alone)
 
 
-def _group(fields: tuple[int, ...], alarms: Sequence[Alarm]) -> Group:
-    often = Counter(odd_pattern(alarm) for alarm in alarms).most_common(MOST_PATTERNS)
-    patterns = tuple((pattern, n) for pattern, n in often if pattern and n > 1)
-    return Group(fields, len(alarms), max(alarm.score for alarm in alarms), patterns)
+def _group(shared: Key, scores: Sequence[float], patterns: Sequence[Key]) -> Group:
+    often = Counter(patterns).most_common(MOST_PATTERNS)
+    return Group(shared, len(scores), max(scores), tuple((pattern, n) for pattern, n in often if pattern and n > 1))

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import hashlib
-from collections import Counter
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from maskdiff import __version__
-from maskdiff.detectors import TableDetector
+from maskdiff.detectors import Detector
 from maskdiff.report import words
-from maskdiff.report.alarms import Alarm
 from maskdiff.report.chart import HEIGHT, SCALES, WIDTH, bar_lines, draw
 from maskdiff.report.groups import group_alarms
 from maskdiff.report.histogram import ScoreHistogram, draw_together
@@ -39,6 +35,8 @@ ASKED = {
     "MLPReconstructor": "a neural network",
     "KernelReconstructor": "a kernel over normal rows",
     "Neighbours": "the nearest normal rows",
+    "TransformerReconstructor": "a Transformer",
+    "PretrainedReconstructor": "a pre-trained masked language model",
 }
 
 
@@ -52,8 +50,8 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    named = (words.count, words.percent, words.rate, words.score, words.p_value, words.shown)
-    made.filters.update({function.__name__: function for function in named})
+    named = (words.count, words.percent, words.rate, words.score, words.p_value, words.shown, words.per_thousand)
+    made.filters.update({function.__name__: function for function in (*named, words.factor)})
     return made
 
 
@@ -64,13 +62,13 @@ def asset(name: str) -> str:
 
 def render(builder: ReportBuilder, *, source: str | None, model: str | None, title: str | None, when: datetime) -> str:
     """The whole page."""
-    alarms = builder.book.alarms
-    names = builder.detector.encoder_.schema_.names
+    subject, alarms = builder.subject, builder.book.alarms
     context_names = builder.book.context_names or ()
-    grouping = group_alarms(alarms)
-    carrying, top = carriers(builder), figures(builder)
-    order = [carrier.field for carrier in carrying]
-    data = payload(alarms, names, context_names, grouping) | {"order": order, "unit": top["unit_short"]}
+    grouping = group_alarms(alarms, subject.kin)
+    top = figures(builder)
+    data = payload(alarms, subject.names, context_names, grouping)
+    data |= {"order": subject.order(), "oddBy": subject.odd_by(), "unit": top["unit_short"]}
+    data |= {"heads": subject.words.heads, "value": subject.words.value}
     early, late = asset("early.js"), asset("list.js") + asset("page.js")
     return (
         environment()
@@ -85,23 +83,31 @@ def render(builder: ReportBuilder, *, source: str | None, model: str | None, tit
             late=Markup(late),
             script_hashes=[digest(early), digest(late)],
             data=Markup(script_json(data)),
-            names=names,
+            subject=subject,
+            words=subject.words,
+            names=subject.names,
             context_names=context_names,
             rows=alarms[:WRITTEN_OUT],
             kept=len(alarms),
             grouping=grouping,
-            odd_columns=odd_columns(alarms, names),
+            often_odd=found_in(data, subject.often_odd(alarms)),
             full_shade=data["full"],
-            open_wide=len(names) <= MOST_OPEN_COLUMNS,
+            open_wide=len(subject.names) <= MOST_OPEN_COLUMNS,
             open_lines=OPEN_LINES,
             most_lines=OPEN_LINES + FOLDED_LINES,
             **top,
             **distribution(builder),
-            carriers=carrying,
-            drift=builder.drift.columns(),
+            carriers=subject.carriers(),
+            drift=subject.drift(),
             model=model_facts(builder, model),
         )
     )
+
+
+def found_in(data: dict[str, Any], often: list[tuple[int | str, str, int]]) -> list[tuple[int, str, int]]:
+    """The same, texts by their place among the texts of the payload's only column."""
+    places = {text: at for at, text in enumerate(data["columns"][0]["texts"])}
+    return [(places[key] if isinstance(key, str) else key, name, n) for key, name, n in often]
 
 
 def digest(script: str) -> str:
@@ -116,6 +122,7 @@ def figures(builder: ReportBuilder) -> dict[str, Any]:
         "unit": unit,
         "unit_short": unit_short,
         "n_rows": builder.n_rows,
+        "n_empty": builder.n_empty,
         "n_alarms": builder.n_alarms,
         "alarm_share": builder.n_alarms / max(1, builder.n_rows),
         "rate": builder.rate,
@@ -141,48 +148,18 @@ def distribution(builder: ReportBuilder) -> dict[str, Any]:
     }
 
 
-@dataclasses.dataclass(frozen=True)
-class Carrier:
-    """How much of the alarms' scores one column carries, against its part in the other rows' scores."""
-
-    field: int
-    name: str
-    share: float
-    elsewhere: float
-    n_odd: int
-
-
-def carriers(builder: ReportBuilder) -> list[Carrier]:
-    """Every column, the one that carries most first."""
-    share = builder.carried / max(builder.carried.sum(), 1e-30)
-    elsewhere = builder.carried_elsewhere / max(builder.carried_elsewhere.sum(), 1e-30)
-    names = builder.detector.encoder_.schema_.names
-    order = np.argsort(-share, kind="stable").tolist()
-    return [Carrier(j, names[j], float(share[j]), float(elsewhere[j]), int(builder.odd[j])) for j in order]
-
-
-def odd_columns(alarms: list[Alarm], names: list[str]) -> list[tuple[int, str, int]]:
-    """The columns that are odd in any of the kept alarms, with the number of these, the most frequent first."""
-    counted = Counter(cell.field for alarm in alarms for cell in alarm.odd_cells)
-    return [(field, names[field], n) for field, n in sorted(counted.items(), key=lambda item: (-item[1], item[0]))]
-
-
 def model_facts(builder: ReportBuilder, name: str | None) -> dict[str, Any]:
     """With which model the rows were scored."""
     detector = builder.detector
-    encoder, probes = detector.encoder_, detector.probes_
+    probes = detector.probes_
     asked = dict.fromkeys(kind.source for kind in detector.evidence_.kinds)
-    trained = Counter(sum(field.counts) for field in encoder.schema_).most_common(1)[0][0]
     return {
         "name": name,
         "asks": [described(detector.evidence_.sources[name]) for name in asked],
         "settings": settings(detector),
         "levels": ", ".join(f"{level:g}" for level in probes.levels),
         "views": probes.views_per_level,
-        "trained": trained,
-        "columns": encoder.summary(),
-        "n_columns": len(encoder.schema_),
-        "left_out": encoder.left_out_,
+        **builder.subject.facts(),
         "finest_rate": detector.calibration_.finest_rate,
     }
 
@@ -194,7 +171,7 @@ def described(source: Any) -> str:
     return f"{ASKED[name]}: {asked!r}" if name in ASKED else name
 
 
-def settings(detector: TableDetector) -> list[tuple[str, str]]:
+def settings(detector: Detector) -> list[tuple[str, str]]:
     """The detector's settings as it was made, but for those that say nothing about the scores."""
     silent = ("progress", "device", "probes", "columns", "false_alarm_rate")
     return [(name, str(value)) for name, value in detector.get_params(deep=False).items() if name not in silent]

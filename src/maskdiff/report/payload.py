@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from maskdiff.codes import FloatArray
-from maskdiff.report.alarms import Alarm, ExplainedCell
 from maskdiff.report.groups import Grouping
+from maskdiff.report.subject import Alarm, ExplainedCell, Mark
 from maskdiff.report.words import p_value, shown
 
 # One letter per cell says how strongly it is shaded.
@@ -50,6 +50,7 @@ def payload(alarms: Sequence[Alarm], columns: Sequence[str], context: Sequence[s
         "shade": [shades(alarm.shares / full) for alarm in alarms if alarm.shares is not None],
         "full": round(100 * full, 2),
         "more": [[at, more] for at, alarm in enumerate(alarms) if (more := alarm.n_odd - len(alarm.odd_cells))],
+        "marks": [[n for mark in alarm.marks for n in _mark(mark)] for alarm in alarms if alarm.marks is not None],
         "group": list(grouping.group_of),
         "pattern": list(grouping.pattern_of),
         "columns": [_column(name, pool, whole, at) for at, (name, pool) in enumerate(zip(columns, pools, strict=True))],
@@ -70,6 +71,11 @@ def _cell(cell: ExplainedCell, pool: Pool) -> tuple[float, ...]:
         thousandths(cell.probability),
         marks,
     )
+
+
+def _mark(mark: Mark) -> tuple[int, int, int]:
+    """A piece of a text as three numbers: its length as scripts count it, its strength in hundredths, its cell."""
+    return len(mark.text.encode("utf-16-le", "surrogatepass")) // 2, round(100 * mark.strength), mark.cell
 
 
 def thousandths(share: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
 LONGEST_VALUE = 300
 LONG_FLOAT = re.compile(r"-?\d+\.\d+(e[+-]?\d+)?", re.IGNORECASE)
@@ -41,6 +42,27 @@ def percent(share: float) -> str:
     return f"{math.floor(thousandths / 10 + 0.5)}%"
 
 
+def per_thousand(number: float) -> str:
+    """
+    >>> per_thousand(0.0), per_thousand(0.004), per_thousand(0.3456), per_thousand(12.34)
+    ('0', '<0.01', '0.35', '12.3')
+    """
+    return "0" if not number else "<0.01" if number < 0.01 else f"{number:.3g}" if number >= 1 else f"{number:.2f}"
+
+
+def factor(change: Any) -> str:
+    """By how much a share changed, as a multiple.
+
+    >>> from types import SimpleNamespace
+    >>> factor(SimpleNamespace(before=0.01, now=0.05)), factor(SimpleNamespace(before=0.01, now=0.0))
+    ('5.0 times as often', 'gone')
+    """
+    if not change.now or not change.before:
+        return "new" if change.now else "gone"
+    ratio = change.now / change.before
+    return f"{ratio:.1f} times as often" if ratio >= 1 else f"{1 / ratio:.1f} times as rare"
+
+
 def rate(value: float) -> str:
     """
     >>> rate(0.01), rate(0.0005)
@@ -62,6 +84,15 @@ def p_value(p: float) -> str:
     return f"{float(f'{p:.2g}'):.12f}".rstrip("0").rstrip(".")
 
 
+def visible(text: str) -> str:
+    """The same text with what cannot be seen made visible.
+
+    >>> visible("a\\x00 b")
+    'a␀ b'
+    """
+    return text.translate(VISIBLE)
+
+
 def shown(value: str, *, number: bool = False) -> str:
     """A cell's value for the page: what cannot be seen is made visible, and what is very long is cut.
 
@@ -74,5 +105,5 @@ def shown(value: str, *, number: bool = False) -> str:
         return f"{float(value):.10g}"
     if len(value) > LONGEST_VALUE:
         value = f"{value[:LONGEST_VALUE]}… ({len(value):,} characters)"
-    value = value.translate(VISIBLE)
+    value = visible(value)
     return value if value == value.strip() else f"'{value}'"

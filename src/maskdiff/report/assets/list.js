@@ -26,10 +26,20 @@ const anomalies = (data) => {
     return found;
   };
 
-  const isOdd = (row, field) => {
+  // Whether a column (or, in texts, a token) is odd in a row.
+  const isOdd = (row, what) => {
     const flat = data.cells[row];
-    for (let i = 0; i < flat.length; i += parts) if (flat[i] === field && flat[i + 5] & 1) return true;
+    for (let i = 0; i < flat.length; i += parts) if (flat[i + data.oddBy] === what && flat[i + 5] & 1) return true;
     return false;
+  };
+
+  // A row that is a text, in pieces: each with how odd it is, and the place of the explained cell it belongs to.
+  const pieces = (row) => {
+    const whole = text(data.columns[0], row), flat = data.marks[row] ?? [], found = [];
+    for (let i = 0, at = 0; i < flat.length; at += flat[i], i += 3) {
+      found.push({ text: whole.slice(at, at + flat[i]), strength: flat[i + 1] / 100, cell: flat[i + 2] });
+    }
+    return found;
   };
 
   const text = (column, row) => column.texts[column.at[row]];
@@ -99,5 +109,5 @@ const anomalies = (data) => {
 
   // How many odd cells a row has beyond those that are explained.
   const more = new Map(data.more);
-  return { data, total, cells, text, share, choose, more: (row) => more.get(row) ?? 0 };
+  return { data, total, cells, pieces, text, share, choose, more: (row) => more.get(row) ?? 0 };
 };

@@ -41,6 +41,7 @@
   if (!$("list")) return;
   const list = anomalies(JSON.parse($("data").textContent));
   const { data } = list;
+  const isText = data.marks.length > 0;
 
   // What is shown ----------------------------------------------------------------------------------------------------
   const narrow = matchMedia("(max-width: 44rem)").matches;
@@ -53,14 +54,15 @@
   let onScreen = null; // what to go back to after printing
 
   const expectation = (told) => {
-    if (told.asExpected) return [`the likeliest value, yet only ${percent(told.probability)} likely`];
+    if (told.asExpected) return [`the likeliest, yet only ${percent(told.probability)} likely`];
     return ["expected ", make("span", "value", told.expected), ` (${percent(told.probability)})`];
   };
 
   // Every cell is made of text nodes: whatever a value holds, it is shown and never read as markup.
   const reason = (told) => {
-    const item = make("li", "odd", make("span", "share", percent(told.share)), " ", make("span", "column", told.name), " ", make("span", "value", told.value));
-    if (told.unseen) item.append(" ", make("span", "tag", "new value"));
+    const column = isText ? [] : [make("span", "column", told.name), " "];
+    const item = make("li", "odd", make("span", "share", percent(told.share)), " ", ...column, make("span", "value", told.value));
+    if (told.unseen) item.append(" ", make("span", "tag", "new"));
     item.append(" ", make("span", "expected", ...expectation(told)));
     item.style.setProperty("--s", (told.share / 10).toFixed(1));
     return item;
@@ -69,11 +71,43 @@
   const reasons = (row) => {
     const found = list.cells(row).filter((told) => told.odd);
     const box = cell("td", "cell", "", "", make("ul", "cells", ...found.map(reason)));
+    if (isText && list.pieces(row).length) box.prepend(make("p", "text value", ...list.pieces(row).map(shaded)));
     if (list.more(row)) box.append(make("p", "more", `and ${count(list.more(row))} more`));
     return [box];
   };
 
+  // A piece of a text as it is drawn: plain, shaded, or the words for what is left out.
+  const shaded = ({ text, strength, cell: at }) => {
+    if (strength < 0) return make("span", "gap", text);
+    if (!strength && at < 0) return document.createTextNode(text);
+    const mark = make("mark", "", text);
+    mark.style.setProperty("--s", strength.toFixed(2));
+    return mark;
+  };
+
   const tips = new WeakMap();
+  const explain = (node, told, row) => {
+    node.classList.add("explained");
+    tips.set(node, { told, row });
+    if (told.odd) {
+      node.classList.add("odd");
+      node.tabIndex = 0;
+      node.append(make("span", "hidden", `, odd: ${percent(told.share)} of the score, `, ...expectation(told)));
+    }
+    return node;
+  };
+
+  // A whole text: its explained tokens say what was expected there.
+  const wholeText = (row) => {
+    const pieces = list.pieces(row), told = list.cells(row);
+    if (!pieces.length) return reasons(row);
+    const text = make("p", "text value", ...pieces.map((piece) => {
+      const node = shaded(piece);
+      return piece.cell < 0 ? node : explain(node, told[piece.cell], row);
+    }));
+    return [cell("td", "cell", "", "", text)];
+  };
+
   const fullCell = (row, field, explained) => {
     const told = explained.get(field);
     const value = told ? told.value : list.text(data.columns[field], row);
@@ -84,14 +118,7 @@
       if (value.length > 24) td.title = value;
       return td;
     }
-    td.classList.add("explained");
-    tips.set(td, { told, row });
-    if (told.odd) {
-      td.classList.add("odd");
-      td.tabIndex = 0;
-      td.append(make("span", "hidden", `, odd: ${percent(told.share)} of the score, `, ...expectation(told)));
-    }
-    return td;
+    return explain(td, told, row);
   };
 
   const full = (fields) => (row) => {
@@ -102,8 +129,8 @@
   const asGiven = data.columns.map((_, field) => field);
   const columnHeads = (fields) => fields.map((field) => [data.columns[field].name, `column:${field}`, "value"]);
   const views = {
-    reasons: { heads: [["Odd cells: share of the score, column, value, what was expected"]], cells: reasons },
-    ranked: { heads: columnHeads(data.order), cells: full(data.order) },
+    reasons: { heads: [[data.heads]], cells: reasons },
+    ranked: { heads: columnHeads(data.order), cells: isText ? wholeText : full(data.order) },
     given: { heads: columnHeads(asGiven), cells: full(asGiven) },
   };
 
@@ -150,7 +177,7 @@
       ["Score", "score", "num"], ["p-value", "", "num"], ...views[state.view].heads,
     ];
     const table = $("list");
-    table.className = `list ${state.view === "reasons" ? "reasons" : "full"}`;
+    table.className = `list ${state.view === "reasons" || isText ? "reasons" : "full"}`;
     table.tHead.replaceChildren(cell("tr", "row", "", "", ...heads.map(head)));
     // Two columns have the score's order; only one of them says so.
     table.tHead.querySelector("th").removeAttribute("aria-sort");
@@ -232,18 +259,18 @@
     const { told, row } = tips.get(td);
     const part = ((told.share / 1000) * data.score[row]).toFixed(3);
     tip.replaceChildren(
-      make("p", "", make("strong", "value", told.name), " is ", make("strong", "value", told.value)),
+      make("p", "", ...(isText ? [] : [make("strong", "value", told.name), " is "]), make("strong", "value", told.value)),
       make("p", "", ...expectation(told)),
       make("p", "", `${percent(told.share)} of the score (${part} ${data.unit})`),
     );
-    if (told.unseen) tip.append(make("p", "", "a new value: never seen in training"));
+    if (told.unseen) tip.append(make("p", "", `a new ${data.value}: never seen in training`));
     tip.hidden = false;
     const at = td.getBoundingClientRect(), { offsetWidth: width, offsetHeight: height } = tip;
     const above = at.top - height - 8;
     tip.style.left = `${Math.max(8, Math.min(at.left, innerWidth - width - 8))}px`;
     tip.style.top = `${above > 8 ? above : at.bottom + 8}px`;
   };
-  const explained = (event) => event.target.closest?.("td.explained");
+  const explained = (event) => event.target.closest?.(".explained");
   for (const kind of ["mouseover", "focusin"]) {
     $("list").addEventListener(kind, (event) => (explained(event) ? showTip(explained(event)) : hideTip()));
   }

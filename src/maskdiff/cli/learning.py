@@ -1,0 +1,125 @@
+"""What `maskdiff fit` is asked to learn: which detector, from which columns of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from maskdiff.errors import SettingError
+
+if TYPE_CHECKING:
+    from maskdiff.detectors import Detector
+    from maskdiff.files import NormalItems, NormalRows, RowFile
+    from maskdiff.files.labels import Labels
+
+Names = list[str] | None
+_ONLY = "only"
+
+
+@dataclass(frozen=True)
+class Learning:
+    """The options of fit that say what to learn. `how` is kind of column -> names, as for `TableDetector(columns=)`.
+
+    `settings` go to the detector; None means the detector's own default.
+    """
+
+    text: str | None
+    sequence: str | None
+    separator: str | None
+    tokenizer: str | None
+    reconstructor: str | None
+    how: Mapping[str, Names]
+    steps: int | None
+    settings: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        if self.text is not None and self.sequence is not None:
+            raise SettingError("a row is either a text or a sequence; give --text or --sequence, not both.")
+        if self.separator is not None and self.sequence is None:
+            raise SettingError("--separator says where to split a sequence; say which column holds it with --sequence.")
+        if self.tokenizer is not None and self.text is None:
+            raise SettingError("--tokenizer says how to cut texts; say which column holds them with --text.")
+        if self.column is not None and any(self.how.values()):
+            raise SettingError(
+                "--columns, --drop, --categorical, --numeric and --dates are for tables; of a file with texts or "
+                "sequences only the column that holds them is read."
+            )
+
+    @property
+    def column(self) -> str | None:
+        """The one column of texts or sequences."""
+        return self.text if self.text is not None else self.sequence
+
+    def begin(self, file: RowFile, labels: Labels | None, progress: Any) -> tuple[Detector, NormalRows | NormalItems]:
+        """The detector, not yet fitted, and the rows to fit it on."""
+        settings = {name: value for name, value in self.settings.items() if value is not None} | {"progress": progress}
+        if self.reconstructor is not None or self.steps is not None:
+            settings["reconstructor"] = self._reconstructor()
+        if self.column is None:
+            return self._table(file, labels, settings)
+        return self._tokens(file, labels, settings, self.column)
+
+    def _table(self, file: RowFile, labels: Labels | None, settings: dict[str, Any]) -> tuple[Detector, NormalRows]:
+        from maskdiff.detectors import TableDetector
+        from maskdiff.files import NormalRows
+
+        how = how_to_read(file, self.how, None if labels is None else labels.column)
+        found = NormalRows(file, how, labels, settings["progress"] or None)
+        return TableDetector(columns=how or None, **settings), found
+
+    def _tokens(
+        self, file: RowFile, labels: Labels | None, settings: dict[str, Any], column: str
+    ) -> tuple[Detector, NormalItems]:
+        from maskdiff.detectors import SequenceDetector, TextDetector
+        from maskdiff.files import NormalItems
+
+        found = NormalItems(file, column, labels, settings["progress"] or None)
+        if self.sequence is not None:
+            separator = {"\\t": "\t", "\\n": "\n"}.get(self.separator or "", self.separator)
+            return SequenceDetector(column=column, separator=separator, **settings), found
+        return TextDetector(column=column, tokenizer=self.tokenizer, **settings), found
+
+    def _reconstructor(self) -> Any:
+        """By its name; a folder holds a pre-trained masked model; made here where it trains a number of steps."""
+        from maskdiff.reconstructors import MLPReconstructor, PretrainedReconstructor, TransformerReconstructor
+        from maskdiff.training import Steps
+
+        name = self.reconstructor or ("transformer" if self.column else "combined")
+        if self.text is not None and Path(name).is_dir():
+            return PretrainedReconstructor(name)
+        makers: dict[str, Callable[[], Any]] = {
+            "mlp": MLPReconstructor.paper if self.settings["preset"] == "paper" else MLPReconstructor,
+            "transformer": TransformerReconstructor,
+        }
+        if self.steps is None or name not in makers:
+            return name
+        made = makers[name]()
+        return replace(made, training=replace(made.training, stop=Steps(self.steps)))
+
+
+def how_to_read(file: RowFile, asked: Mapping[str, Names], label: str | None) -> dict[str, str]:
+    """Column -> how to read it, as in `TableDetector(columns=...)`."""
+    how: dict[str, str] = {}
+    for kind in (kind for kind in asked if kind != _ONLY):
+        for name in _names(file, asked[kind]):
+            if how.setdefault(name, kind) != kind:
+                raise SettingError(f"column {name!r} cannot be both {how[name]} and {kind}. Name it once.")
+    kept = _names(file, asked.get(_ONLY)) or file.schema.names
+    others = [name for name in file.schema.names if name not in kept] + ([label] if label else [])
+    clash = next((name for name in others if how.get(name, "drop") != "drop"), None)
+    if clash is not None:
+        raise SettingError(f"column {clash!r} is to be read as {how[clash]}, but is not one of those to learn from.")
+    return how | dict.fromkeys(others, "drop")
+
+
+def _names(file: RowFile, given: Names) -> list[str]:
+    """Names of columns, one by one or with commas between; each has to be there."""
+    from maskdiff.files.tables import check_present
+
+    there = set(file.schema.names)
+    found = [name for text in given or () for name in ([text] if text in there else text.split(","))]
+    names = [name if name in there else name.strip() for name in found]
+    check_present(file, names)
+    return names
