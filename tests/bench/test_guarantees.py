@@ -40,13 +40,27 @@ def test_sampled_scores_scatter_about_the_expected_one() -> None:
     assert 0 <= sampled.min() <= sampled.max() <= scores.ceiling
 
 
-def test_the_theorem_fails_where_levels_are_many_and_the_bounds_that_keep_the_rows_hold() -> None:
-    table = simulate((1, 16, 2048), n_rows=1000).set_index("size")
-    noise = 4 * (0.25 / 1000) ** 0.5
+def test_the_theorem_fails_where_levels_are_many() -> None:
+    table = simulate((4096,), n_rows=150)
     for error in ("false_alarms", "misses"):
-        assert (table[error] <= table[f"{error}_bound"] + noise).all()
-    assert table.loc[2048, "misses_theorem"] < table.loc[2048, "misses"] - noise
-    # What the theorem takes for shrinking does not shrink; what does, does.
-    assert table.loc[2048, "spread_of_rows"] > 0.9 * table.loc[16, "spread_of_rows"]
-    assert table.loc[2048, "spread_of_views"] < 0.02 * table.loc[16, "spread_of_views"]
+        assert table.loc[0, error] > 3 * table.loc[0, f"{error}_theorem"]
+
+
+def test_the_bounds_that_keep_the_rows_hold() -> None:
+    n_rows = 1000
+    table = simulate((1, 4, 16, 64), n_rows=n_rows)
+    for error in ("false_alarms", "misses"):
+        chance = 3 * (table[error] * (1 - table[error]) / n_rows) ** 0.5
+        assert (table[error] <= table[f"{error}_bound"] + chance).all()
+    assert (table["misses_bound"] < 0.1).any()
+
+
+def test_what_the_theorem_takes_for_shrinking_with_the_levels_does_not_shrink() -> None:
+    table = simulate((16, 256), n_rows=400).set_index("size")
+    assert table.loc[256, "spread_of_rows"] > 0.9 * table.loc[16, "spread_of_rows"]
+    assert table.loc[256, "spread_of_views"] < 0.1 * table.loc[16, "spread_of_views"]
+
+
+def test_calibration_keeps_its_promise_whatever_the_levels_and_views() -> None:
+    table = simulate((1, 4, 16), n_rows=1500, rate=0.1)
     assert (table["conformal"] <= 0.1 + 0.02).all()
