@@ -24,9 +24,15 @@ def normal() -> Codes:
     return Codes(np.repeat(values, 2, axis=0), schema_of(np.repeat(values, 2, axis=0)))
 
 
+def weights(codes: Codes) -> np.ndarray:
+    """One over the root of the chance that two rows differ, column by column, from all pairs."""
+    chance = (codes.values[:, None] != codes.values[None]).mean(axis=(0, 1))
+    return np.maximum(chance, 1 / len(codes)) ** -0.5
+
+
 def test_row_sums_are_the_mean_distance_to_the_k_nearest_rows(normal):
     asked = np.random.default_rng(1).integers(0, 4, (20, 5))  # 3 is unseen
-    distance = (asked[:, None] != normal.values[None]).sum(axis=2)
+    distance = ((asked[:, None] != normal.values[None]) * weights(normal)).sum(axis=2)
     slow = np.sort(distance, axis=1)[:, :7].mean(axis=1)
     found = Neighbours(7).fit(normal).differences(Codes(asked, normal.schema))
     np.testing.assert_allclose(found.sum(axis=1), slow, rtol=1e-6)
@@ -36,11 +42,25 @@ def test_differences_lie_where_the_row_was_changed(normal):
     changed = normal.values[:1].copy()
     changed[0, 2] = 3
     found = Neighbours(1).fit(normal).differences(Codes(changed, normal.schema))
-    np.testing.assert_allclose(found, [[0, 0, 1, 0, 0]])
+    np.testing.assert_allclose(found, [[0, 0, weights(normal)[2], 0, 0]], rtol=1e-6)
+
+
+def test_a_difference_counts_more_where_normal_rows_rarely_differ():
+    values = np.zeros((200, 2), dtype=np.int64)
+    values[::2, 0], values[0, 1] = 1, 1
+    normal = Codes(values, schema_of(values))
+    often, rarely = Neighbours(1).fit(normal).differences(Codes(np.array([[2, 0], [0, 2]]), normal.schema)).sum(axis=1)
+    assert rarely > 5 * often
+
+
+def test_a_column_that_never_differs_has_a_finite_weight():
+    values = np.zeros((50, 2), dtype=np.int64)
+    found = Neighbours().fit(Codes(values, schema_of(values))).differences(Codes(values + 1, schema_of(values)))
+    np.testing.assert_allclose(found, 50**0.5, rtol=1e-6)
 
 
 def test_fewer_rows_than_neighbours_is_no_matter(normal):
     few = normal.take(slice(0, 3))
     found = Neighbours(25).fit(few).differences(few)
-    slow = (few.values[:, None] != few.values[None]).mean(axis=1)
-    np.testing.assert_allclose(found, slow, atol=1e-6)
+    slow = (few.values[:, None] != few.values[None]).mean(axis=1) * weights(normal)
+    np.testing.assert_allclose(found, slow, rtol=1e-6)

@@ -83,6 +83,12 @@ class Schema:
         return np.array([f.unseen_charge for f in self.fields])
 
     @cached_property
+    def disagreement(self) -> FloatArray:
+        """How likely two normal rows are to differ in each field, shape (F,); one row in all where none do."""
+        share = [np.array(f.counts) / sum(f.counts) for f in self.fields]
+        return np.array([max(1 - (p**2).sum(), 1 / sum(f.counts)) for p, f in zip(share, self.fields, strict=True)])
+
+    @cached_property
     def _two_rarest(self) -> NDArray[np.int64]:
         """The codes of each field with the fewest normal rows, shape (2, F); the same twice where there is but one."""
         ranked = (np.argsort(f.counts, kind="stable") for f in self.fields)

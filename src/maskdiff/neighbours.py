@@ -28,12 +28,13 @@ _FLOATS_AT_ONCE = 1 << 24
 
 @dataclass(eq=False)
 class Neighbours:
-    """Hamming neighbours among the normal rows; equal rows are kept once, with their number.
+    """The normal rows that differ least; equal rows are kept once, with their number.
 
-    A value that was never seen differs from every normal row's.
+    A difference counts the more the less often normal rows differ there: it is divided by the root of the chance that
+    two of them do. A value that was never seen differs from every normal row's.
     """
 
-    k: int = 25
+    k: int = 5
 
     def fit(self, codes: Codes, *, device: Any = "cpu") -> Self:
         """Keep these rows."""
@@ -45,13 +46,11 @@ class Neighbours:
         self.codes_NF = torch.from_numpy(rows).to(device)
         self.counts_N = torch.from_numpy(counts).to(device)
         self.layout = Layout(schema.sizes).to(device)
+        self.weight_F = torch.from_numpy(schema.disagreement**-0.5).float().to(device)
         return self
 
     def differences(self, codes: Codes) -> FloatArray:
-        """For each cell, the share of the row's k nearest normal rows that differ from it, shape (n, F).
-
-        The row sums are the mean Hamming distances to the k nearest normal rows.
-        """
+        """For each cell, how much it adds to the row's mean distance to the k nearest normal rows, shape (n, F)."""
         distinct, inverse, _ = codes.distinct()
         width = distinct.values.shape[1]
         answer = np.empty((len(distinct), width))
@@ -66,7 +65,7 @@ class Neighbours:
         asked_BP = self.layout.one_hot(rows.codes_BF)
         if rows.known_BF is not None:
             asked_BP = asked_BP * rows.known_BF[:, self.layout.field_P]
-        agree_BN = asked_BP @ self.layout.one_hot(self.codes_NF).T
+        agree_BN = (asked_BP * self.weight_F[self.layout.field_P]) @ self.layout.one_hot(self.codes_NF).T
         place_Bk = agree_BN.topk(min(self.k, len(self.counts_N)), dim=1).indices
         number_Bk = self.counts_N[place_Bk]
         before_Bk = number_Bk.cumsum(dim=1) - number_Bk
@@ -78,7 +77,7 @@ class Neighbours:
         if rows.known_BF is not None:
             differs_BkF |= ~rows.known_BF.unsqueeze(1)
         share_Bk = number_Bk / number_Bk.sum(dim=1, keepdim=True)
-        return torch.einsum("bk,bkf->bf", share_Bk, differs_BkF.to(share_Bk.dtype))
+        return torch.einsum("bk,bkf->bf", share_Bk, differs_BkF.to(share_Bk.dtype)) * self.weight_F
 
 
 @dataclass(eq=False)
