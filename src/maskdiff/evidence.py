@@ -110,7 +110,8 @@ class Evidence:
         parts = [seen[kind.source].contributions(kind.aggregate, kind.typical) / kind.scale for kind in self.kinds]
         total: FloatArray = np.sum(parts, axis=0)
         first = seen[self.kinds[0].source]
-        return CellEvidence(total, first.surprise, first.row)
+        by_kind = np.stack([CellEvidence(part, first.surprise, first.row).score for part in parts], axis=1)
+        return CellEvidence(total, first.surprise, first.row, by_kind)
 
     def left_out(self) -> Evidence:
         """The same for rows that are among the normal rows, each as if it were not."""
@@ -135,11 +136,15 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class CellEvidence:
-    """What every cell adds to its row's score, and its surprise in nats, each (N, F); `row` as in CellScores."""
+    """What every cell adds to its row's score, and its surprise in nats, each (N, F); `row` as in CellScores.
+
+    `by_kind` is what each kind of evidence adds to the rows' scores, one column per kind.
+    """
 
     contributions: FloatArray
     surprise: FloatArray
     row: NDArray[np.int64] | None = None
+    by_kind: FloatArray | None = None
 
     @property
     def score(self) -> FloatArray:

@@ -81,6 +81,17 @@ def test_a_record_says_what_was_measured_and_where(labelled: Labelled) -> None:
     assert record["device"].startswith("cpu")
 
 
+def test_a_record_of_ours_tells_false_alarms_and_what_each_kind_of_evidence_adds(labelled: Labelled) -> None:
+    split = cut_table(labelled, 0)
+    record = measure(Run("cluster", "default", 0), split, METHODS["default"], device="cpu")
+    assert record["n_normal"] == (split.y == 0).sum()
+    assert 0 <= record["false_alarms"]["0.05"] <= record["n_normal"]
+    names = ["reconstructor mean", "reconstructor log_mean_exp", "kernel mean", "neighbours mean"]
+    assert list(record["kinds"]) == list(record["added_up"]) == names
+    assert record["added_up"][names[0]] == record["kinds"][names[0]]
+    assert record["added_up"][names[-1]] == pytest.approx([record["roc_auc"], record["pr_auc"]])
+
+
 def test_what_is_warmed_up_is_another_detector_and_sees_few_normal_rows(labelled: Labelled) -> None:
     fitted: list[int] = []
 

@@ -24,6 +24,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from maskdiff import __version__
 from maskdiff.bench.baselines.networks import torch_device
+from maskdiff.bench.details import details, look
 from maskdiff.bench.methods import Method
 from maskdiff.errors import InputError
 
@@ -63,11 +64,12 @@ def measure(run: Run, split: Split, method: Method, *, device: str = "auto", war
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         _, fit_seconds = _timed(lambda: detector.fit(split.normal), where)
-        scores, score_seconds = _timed(lambda: detector.anomaly_score(split.unlabelled), where)
+        (scores, weighed), score_seconds = _timed(lambda: look(detector, split.unlabelled), where)
     return {
         **identity(run, device),
         "status": "ok",
         **metrics(split.y, scores),
+        **details(detector, weighed, split.y),
         "fit_seconds": round(fit_seconds, 4),
         "score_seconds": round(score_seconds, 4),
         "peak_memory_mb": _peak_memory(),

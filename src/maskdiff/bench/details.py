@@ -1,0 +1,44 @@
+"""What a record of our own detectors says beyond the metrics: alarms among normal rows, and each kind of evidence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from maskdiff.codes import FloatArray
+from maskdiff.evidence import CellEvidence
+
+RATES = (0.01, 0.05)
+
+
+def look(detector: Any, X: Any) -> tuple[FloatArray, CellEvidence | None]:
+    """The rows' scores, and what they are made of where the detector weighs evidence."""
+    if not hasattr(detector, "evidence_"):
+        return detector.anomaly_score(X), None
+    weighed = detector.evidence_.weigh(detector.encoder_.encode(X))
+    return weighed.score, weighed
+
+
+def details(detector: Any, weighed: CellEvidence | None, y: NDArray[Any]) -> dict[str, Any]:
+    """How many normal rows would be alarms at each rate; the metrics of the first kind, the first two, and so on."""
+    if weighed is None:
+        return {}
+    p_value = detector.calibration_.p_values(weighed.score)[y == 0]
+    told: dict[str, Any] = {
+        "n_normal": len(p_value),
+        "n_calibration": len(detector.calibration_),
+        "false_alarms": {str(rate): int((p_value <= rate).sum()) for rate in RATES},
+    }
+    kinds = detector.evidence_.kinds
+    if len(kinds) > 1 and weighed.by_kind is not None:
+        names = [f"{kind.source} {kind.aggregate}" for kind in kinds]
+        told["kinds"] = dict(zip(names, map(_ranked(y), weighed.by_kind.T), strict=True))
+        told["added_up"] = dict(zip(names, map(_ranked(y), np.cumsum(weighed.by_kind, axis=1).T), strict=True))
+    return told
+
+
+def _ranked(y: NDArray[Any]) -> Any:
+    return lambda score: [float(roc_auc_score(y, score)), float(average_precision_score(y, score))]
