@@ -34,15 +34,15 @@ class Decomposition(Scorer):
         self.weigh = layers(n_columns, HIDDEN, DIRECTIONS, activation=leaky, bias=False)
         self.decode = nn.Linear(HIDDEN, n_columns, bias=False)
 
-    def loss(self, rows_BW: Tensor, *, generator: Generator) -> Tensor:
+    def loss(self, rows_BW: Tensor, share_B: Tensor, *, generator: Generator) -> Tensor:
         features_BZ = self.encode(rows_BW)
         weights_BD = self.weigh(rows_BW)
         left_over_B = (features_BZ - weights_BD @ self.directions_DZ).square().sum(dim=1)
         # Relative to the features' length as well, or shrinking them all to nothing would be the best answer.
         relative_B = left_over_B / features_BZ.square().sum(dim=1).clamp_min(1e-12)
-        decomposition = torch.maximum(left_over_B, relative_B).mean()
-        alignment = 1 - functional.cosine_similarity(self.decode(features_BZ), rows_BW, dim=1).mean()
-        return decomposition + ALIGNMENT * alignment + SEPARATION * crowding(weights_BD)
+        misaligned_B = 1 - functional.cosine_similarity(self.decode(features_BZ), rows_BW, dim=1)
+        each_B = torch.maximum(left_over_B, relative_B) + ALIGNMENT * misaligned_B
+        return share_B @ each_B + SEPARATION * crowding(weights_BD, share_B)
 
     def score(self, rows_BW: Tensor) -> Tensor:
         left_over_BZ: Tensor = self.encode(rows_BW) - self.weigh(rows_BW) @ self.directions_DZ
@@ -54,11 +54,10 @@ def orthogonal(n_directions: int, n_features: int) -> Tensor:
     return nn.init.orthogonal_(torch.empty(n_directions, n_features))
 
 
-def crowding(weights_BD: Tensor) -> Tensor:
-    """Mean cosine between the weights of different rows; normal rows are to spread out."""
-    unit_BD = functional.normalize(weights_BD, dim=1)
-    cosine_BB = unit_BD @ unit_BD.T
-    return (cosine_BB.sum() - cosine_BB.trace()) / len(unit_BD) ** 2
+def crowding(weights_BD: Tensor, share_B: Tensor) -> Tensor:
+    """Mean cosine between the weights of any two rows; normal rows are to spread out."""
+    # The mean of all products of two is the square of the mean: no table of pairs is needed.
+    return (share_B @ functional.normalize(weights_BD, dim=1)).square().sum()
 
 
 def decomposition(

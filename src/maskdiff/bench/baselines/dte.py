@@ -7,6 +7,9 @@ in what the network says about the time: its bin, the scale of its inverse-gamma
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import ClassVar
+
 import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional
@@ -38,6 +41,9 @@ def time_bin(time_B: Tensor, steps: int = STEPS, bins: int = BINS) -> Tensor:
 class TimeNetwork(Scorer):
     """What the variants share: how rows are noised, and the network that looks at them."""
 
+    equal_rows_once = False
+    steps: ClassVar[int] = STEPS
+    fitting: ClassVar[Fitting] = FITTING
     noise_T: Tensor
 
     def __init__(self, n_columns: int, n_outputs: int) -> None:
@@ -49,17 +55,17 @@ class TimeNetwork(Scorer):
             *(nn.Linear(second, third), nn.ReLU(), nn.Dropout(DROPOUT)),
             nn.Linear(third, n_outputs),
         )
-        self.register_buffer("noise_T", noise_variance())
+        self.register_buffer("noise_T", noise_variance(self.steps))
 
-    def loss(self, rows_BW: Tensor, *, generator: Generator) -> Tensor:
+    def loss(self, rows_BW: Tensor, share_B: Tensor, *, generator: Generator) -> Tensor:
         device = rows_BW.device
-        time_B = torch.randint(STEPS, (len(rows_BW),), generator=generator, device=device)
+        time_B = torch.randint(self.steps, (len(rows_BW),), generator=generator, device=device)
         noise_BW = torch.randn(rows_BW.shape, generator=generator, device=device)
         said: Tensor = self.read(rows_BW + self.noise_T[time_B, None].sqrt() * noise_BW)
-        return self.time_loss(said, time_B, rows_BW.shape[1])
+        return share_B @ self.time_loss(said, time_B, rows_BW.shape[1])
 
     def time_loss(self, said: Tensor, time_B: Tensor, n_columns: int) -> Tensor:
-        """How badly what the network said fits the true times."""
+        """How badly what the network said fits the true time of each row, shape (B,)."""
         raise NotImplementedError
 
 
@@ -70,7 +76,7 @@ class TimeBins(TimeNetwork):
         super().__init__(n_columns, BINS)
 
     def time_loss(self, said: Tensor, time_B: Tensor, n_columns: int) -> Tensor:
-        return functional.cross_entropy(said, time_bin(time_B))
+        return functional.cross_entropy(said, time_bin(time_B), reduction="none")
 
     def score(self, rows_BW: Tensor) -> Tensor:
         bins = torch.arange(BINS, device=rows_BW.device, dtype=torch.float32)
@@ -79,7 +85,13 @@ class TimeBins(TimeNetwork):
 
 
 class TimeScale(TimeNetwork):
-    """DTE-InvGamma: the scale b of the inverse-gamma posterior of the noise variance, whose shape is W/2 - 1."""
+    """DTE-InvGamma: the scale b of the inverse-gamma posterior of the noise variance, whose shape is W/2 - 1.
+
+    The authors give it fewer steps than the others, and no weight decay.
+    """
+
+    steps = 300
+    fitting = replace(FITTING, weight_decay=0.0)
 
     def __init__(self, n_columns: int) -> None:
         super().__init__(n_columns, 1)
@@ -96,7 +108,7 @@ def scale_loss(scale_B: Tensor, variance_B: Tensor, n_columns: int) -> Tensor:
     """Negative log-likelihood of the variances under inverse gammas of these scales, constants left out."""
     # Below three columns the posterior cannot be normalised; the nearest shape that can be is taken.
     shape = max(n_columns / 2 - 1, 0.5)
-    return -(shape * torch.log(scale_B + 1e-5) - scale_B / variance_B).mean()
+    return scale_B / variance_B - shape * torch.log(scale_B + 1e-5)
 
 
 class TimeMean(TimeNetwork):
@@ -106,7 +118,7 @@ class TimeMean(TimeNetwork):
         super().__init__(n_columns, 1)
 
     def time_loss(self, said: Tensor, time_B: Tensor, n_columns: int) -> Tensor:
-        return functional.mse_loss(said.squeeze(1), time_B.float())
+        return (said.squeeze(1) - time_B).square()
 
     def score(self, rows_BW: Tensor) -> Tensor:
         mean_B: Tensor = self.read(rows_BW).squeeze(1)
@@ -123,11 +135,13 @@ VARIANTS: dict[str, type[TimeBins | TimeScale | TimeMean]] = {
 def diffusion_time(
     variant: str,
     *,
-    fitting: Fitting = FITTING,
+    fitting: Fitting | None = None,
     seed: int = 0,
     device: str = "auto",
     callback: Callback | None = None,
 ) -> NetworkDetector:
     """DTE with the time described by "categorical" bins, an "inverse-gamma" posterior or a "gaussian" mean."""
     network = VARIANTS[variant]
-    return NetworkDetector(lambda n, width: network(width), fitting, seed=seed, device=device, callback=callback)
+    return NetworkDetector(
+        lambda n, width: network(width), fitting or network.fitting, seed=seed, device=device, callback=callback
+    )

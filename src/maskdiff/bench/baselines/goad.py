@@ -8,7 +8,7 @@ B rows, M maps, W columns, P outputs of a map, Z features.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import torch
 from torch import Generator, Tensor, nn
@@ -39,25 +39,22 @@ class MapClassifier(Scorer):
         self.register_buffer("centres_MZ", torch.zeros(n_maps, FEATURES))
         self.features = layers(OUTPUTS, *[FEATURES] * LAYERS, activation=leaky, bias=False)
         self.name = nn.Sequential(leaky(), nn.Linear(FEATURES, n_maps))
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_normal_(module.weight, gain=2**0.5)
 
     def look(self, rows_BW: Tensor) -> Tensor:
         """Features of every row under every map, shape (B, M, Z)."""
         features: Tensor = self.features((rows_BW @ self.maps_WMP.flatten(1)).unflatten(1, (self.n_maps, OUTPUTS)))
         return features
 
-    def loss(self, rows_BW: Tensor, *, generator: Generator) -> Tensor:
+    def loss(self, rows_BW: Tensor, share_B: Tensor, *, generator: Generator) -> Tensor:
         features_BMZ = self.look(rows_BW)
         true_BM = torch.arange(self.n_maps, device=rows_BW.device).expand(len(rows_BW), -1)
-        naming = functional.cross_entropy(self.name(features_BMZ).transpose(1, 2), true_BM)
-        return CENTRE_WEIGHT * centre_loss(features_BMZ) + naming
+        said = self.name(features_BMZ.flatten(0, 1))
+        naming_BM = functional.cross_entropy(said, true_BM.flatten(), reduction="none").view(true_BM.shape)
+        return share_B @ (CENTRE_WEIGHT * centre_loss(features_BMZ, share_B) + naming_BM).mean(dim=1)
 
-    def settle(self, batches: Sequence[Tensor]) -> None:
-        n_rows = sum(len(batch) for batch in batches)
-        totals = [self.look(batch).double().sum(dim=0) for batch in batches]
-        self.centres_MZ = (torch.stack(totals).sum(dim=0) / n_rows).float()
+    def settle(self, batches: Iterable[tuple[Tensor, Tensor]]) -> None:
+        parts = [centres(self.look(rows_BW).double(), share_B.double()) for rows_BW, share_B in batches]
+        self.centres_MZ = torch.stack(parts).sum(dim=0).float()
 
     def score(self, rows_BW: Tensor) -> Tensor:
         distance_BMM = squared_distance(self.look(rows_BW), self.centres_MZ)
@@ -71,13 +68,24 @@ def squared_distance(features_BMZ: Tensor, centres_MZ: Tensor) -> Tensor:
     return (lengths - 2 * features_BMZ @ centres_MZ.T).clamp_min(0)
 
 
-def centre_loss(features_BMZ: Tensor) -> Tensor:
-    """How far the own centre is from being nearer than any other by the margin; centres are the batch's means."""
-    distance_BMM = squared_distance(features_BMZ, features_BMZ.mean(dim=0))
-    own_BM = distance_BMM.diagonal(dim1=1, dim2=2)
-    same_MM = torch.eye(distance_BMM.shape[1], dtype=torch.bool, device=distance_BMM.device)
-    nearest_other_BM = distance_BMM.masked_fill(same_MM, torch.inf).amin(dim=2)
-    return (own_BM + MARGIN - nearest_other_BM).clamp_min(0).mean()
+def centres(features_BMZ: Tensor, share_B: Tensor) -> Tensor:
+    """The mean features of each map, shape (M, Z)."""
+    return (share_B @ features_BMZ.flatten(1)).view(features_BMZ.shape[1:])
+
+
+def centre_loss(features_BMZ: Tensor, share_B: Tensor) -> Tensor:
+    """How far the own centre is from being nearer than any other by the margin, shape (B, M).
+
+    The centres are the means of the batch.
+    """
+    centres_MZ = centres(features_BMZ, share_B)
+    with torch.no_grad():  # which centre is the nearest other one; its distance is all that is differentiated
+        distance_BMM = squared_distance(features_BMZ, centres_MZ)
+        distance_BMM.diagonal(dim1=1, dim2=2).fill_(torch.inf)
+        nearest_BM = distance_BMM.argmin(dim=2)
+    own_BM = (features_BMZ - centres_MZ).square().sum(dim=2)
+    nearest_other_BM = (features_BMZ - centres_MZ[nearest_BM]).square().sum(dim=2)
+    return (own_BM + MARGIN - nearest_other_BM).clamp_min(0)
 
 
 def transformation_classifier(

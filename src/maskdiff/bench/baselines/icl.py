@@ -14,7 +14,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional
 
-from maskdiff.bench.baselines.networks import Fitting, NetworkDetector, Scorer
+from maskdiff.bench.baselines.networks import Fitting, NetworkDetector, Scorer, leaky
 from maskdiff.errors import InputError
 from maskdiff.progress import Callback
 
@@ -61,8 +61,17 @@ class RunMatcher(nn.Module):
         self.register_buffer("runs_SK", columns[inside].view(n_runs, length))
         self.register_buffer("rests_SR", columns[~inside].view(n_runs, n_columns - length))
         first, second = HIDDEN
-        self.read_rest = _reader(n_columns - length, first, second, n_runs, nn.Tanh())
-        self.read_run = _reader(length, first // 2, second // 2, n_runs, nn.LeakyReLU())
+        # Normalised run by run: the inputs of different runs are different columns.
+        self.read_rest = nn.Sequential(
+            *(nn.Linear(n_columns - length, first), nn.Tanh(), nn.BatchNorm1d(n_runs)),
+            *(nn.Linear(first, second), leaky(), nn.BatchNorm1d(n_runs)),
+            *(nn.Linear(second, FEATURES), leaky()),
+        )
+        self.read_run = nn.Sequential(
+            *(nn.Linear(length, first // 2), leaky(), nn.BatchNorm1d(n_runs)),
+            *(nn.Linear(first // 2, second // 2), leaky()),
+            *(nn.Linear(second // 2, FEATURES), leaky()),
+        )
 
     def forward(self, rows_BW: Tensor) -> Tensor:
         """How badly the runs of each row find their rests, shape (B,)."""
@@ -72,17 +81,10 @@ class RunMatcher(nn.Module):
         return -likeness_BSS.log_softmax(dim=2).diagonal(dim1=1, dim2=2).mean(dim=1)
 
 
-def _reader(n_inputs: int, first: int, second: int, n_runs: int, activation: nn.Module) -> nn.Sequential:
-    # Normalised run by run: the inputs of different runs are different columns.
-    return nn.Sequential(
-        *(nn.Linear(n_inputs, first), nn.BatchNorm1d(n_runs), activation),
-        *(nn.Linear(first, second), nn.BatchNorm1d(n_runs), nn.LeakyReLU()),
-        *(nn.Linear(second, FEATURES), nn.LeakyReLU()),
-    )
-
-
 class InternalContrast(Scorer):
     """The mean contrastive loss over all orders of the columns."""
+
+    equal_rows_once = False
 
     def __init__(self, n_rows: int, n_columns: int) -> None:
         super().__init__()
@@ -90,9 +92,9 @@ class InternalContrast(Scorer):
             raise InputError(f"at least 4 columns are needed to match parts of a row with each other; got {n_columns}.")
         self.matchers = nn.ModuleList(RunMatcher(torch.randperm(n_columns)) for _ in range(n_orders(n_rows, n_columns)))
 
-    def loss(self, rows_BW: Tensor, *, generator: Generator) -> Tensor:
+    def loss(self, rows_BW: Tensor, share_B: Tensor, *, generator: Generator) -> Tensor:
         # The sum trains every order as if it were alone: they share no weights.
-        return torch.stack([matcher(rows_BW).mean() for matcher in self.matchers]).sum()
+        return torch.stack([share_B @ matcher(rows_BW) for matcher in self.matchers]).sum()
 
     def score(self, rows_BW: Tensor) -> Tensor:
         return torch.stack([matcher(rows_BW) for matcher in self.matchers]).mean(dim=0)

@@ -51,9 +51,9 @@ class MaskedCells(Scorer):
         error_BM: Tensor = (restored_BMW - rows_BW[:, None]).norm(dim=2)
         return error_BM
 
-    def loss(self, rows_BW: Tensor, *, generator: Generator) -> Tensor:
+    def loss(self, rows_BW: Tensor, share_B: Tensor, *, generator: Generator) -> Tensor:
         masks_BMW = self.masks(rows_BW)
-        return self.errors(rows_BW, masks_BMW).mean() + DIVERSITY * likeness(masks_BMW).mean()
+        return share_B @ (self.errors(rows_BW, masks_BMW).mean(dim=1) + DIVERSITY * likeness(masks_BMW))
 
     def score(self, rows_BW: Tensor) -> Tensor:
         return self.errors(rows_BW, self.masks(rows_BW)).mean(dim=1)

@@ -5,6 +5,7 @@ N normal rows, B rows to score, W one-hot columns.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Self
 
 import numpy as np
@@ -19,6 +20,8 @@ from maskdiff.errors import SettingError
 
 # Similarities held at once: 32 million floats are 128 MB.
 _AT_ONCE = 2**25
+# Codes a field may have, on average, before comparing them one by one is quicker than products of ones and zeros.
+_FEW_CODES = 64
 
 
 class HammingNeighbours:
@@ -46,13 +49,24 @@ class HammingNeighbours:
         """Mean number of fields that differ, shape (B,); higher = more anomalous."""
         device = torch_device(self.device)
         codes = np.asarray(X, dtype=np.int64)
-        normal_WN = self._one_hot(self.rows_, device).T.contiguous()
         counts_N = torch.as_tensor(self.counts_, device=device)
+        same = self._by_products(device) if self.sizes_.mean() <= _FEW_CODES else self._one_by_one(device)
         parts = [
-            self._mean_distance(self._one_hot(chunk, device) @ normal_WN, counts_N, codes.shape[1]).cpu()
+            self._mean_distance(same(chunk), counts_N, codes.shape[1]).cpu()
             for chunk in np.array_split(codes, max(1, len(codes) * len(self.rows_) // _AT_ONCE))
         ]
         return torch.cat(parts).numpy()
+
+    def _by_products(self, device: torch.device) -> Callable[[NDArray[np.int64]], Tensor]:
+        """In how many fields rows agree with each normal row, shape (B, N)."""
+        normal_WN = self._one_hot(self.rows_, device).T.contiguous()
+        return lambda codes: self._one_hot(codes, device) @ normal_WN
+
+    def _one_by_one(self, device: torch.device) -> Callable[[NDArray[np.int64]], Tensor]:
+        """The same for codes so many that ones and zeros would not fit in memory."""
+        normal_NF = torch.as_tensor(self.rows_, dtype=torch.float32, device=device)
+        n_fields = normal_NF.shape[1]
+        return lambda codes: n_fields - torch.cdist(torch.as_tensor(codes).float().to(device), normal_NF, p=0)
 
     def _mean_distance(self, same_BN: Tensor, counts_N: Tensor, n_fields: int) -> Tensor:
         # Each distinct row stands for at least one row, so k distinct ones are always enough.

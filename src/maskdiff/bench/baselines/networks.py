@@ -1,22 +1,23 @@
 """One training loop and one scoring loop for every baseline that is a network.
 
-A baseline is a module with its own `loss` and `score`. B rows of a batch, W columns.
+A baseline is a module with its own `loss` and `score`. B rows of a batch, W columns, N normal rows, D distinct ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
 from torch import Generator, Tensor, nn
 
 from maskdiff.bench.baselines.encoded import Matrix
-from maskdiff.codes import FloatArray
-from maskdiff.errors import SettingError
+from maskdiff.codes import FloatArray, distinct_rows
+from maskdiff.errors import InputError, SettingError
 from maskdiff.progress import Callback, Progress
 
 _SCORED_AT_ONCE = 256
@@ -25,12 +26,16 @@ _SCORED_AT_ONCE = 256
 class Scorer(nn.Module):
     """A network that is trained on normal rows and then scores rows one by one."""
 
-    def loss(self, rows_BW: Tensor, *, generator: Generator) -> Tensor:
-        """What training makes small, a single number."""
+    # Tables of categories repeat themselves: equal rows of a batch are computed once and count as often as they come.
+    # Not so where they must differ, as when noise is added, or where a layer looks at the batch as a whole.
+    equal_rows_once: ClassVar[bool] = True
+
+    def loss(self, rows_BW: Tensor, share_B: Tensor, *, generator: Generator) -> Tensor:
+        """What training makes small, a single number; a row counts with its share of the batch, all together 1."""
         raise NotImplementedError
 
-    def settle(self, batches: Sequence[Tensor]) -> None:
-        """After training: keep what scoring needs to know of the normal rows, here given in batches."""
+    def settle(self, batches: Iterable[tuple[Tensor, Tensor]]) -> None:
+        """After training: keep what scoring needs to know of the normal rows, given with their shares of all."""
 
     def score(self, rows_BW: Tensor) -> Tensor:
         """How odd each row is, shape (B,)."""
@@ -74,15 +79,17 @@ class NetworkDetector:
     def fit(self, X: Matrix) -> Self:
         """Learn from normal rows."""
         device = torch_device(self.device)
-        rows_NW = torch.as_tensor(np.asarray(X, dtype=np.float32), device=device)
         # First weights and dropout have no generator of their own.
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             torch.manual_seed(self.seed)
-            network = self.build(len(rows_NW), rows_NW.shape[1]).to(device)
-            _train(network, rows_NW, self.fitting, self.seed, self.callback)
+            network = self.build(*X.shape)
+            check_memory(network, device)
+            network = network.to(device)
+            rows = NormalRows.of(X, device, merge=network.equal_rows_once)
+            _train(network, rows, self.fitting, self.seed, self.callback)
         self.network_ = network.eval().requires_grad_(False)
         with torch.no_grad():
-            network.settle(rows_NW.split(_SCORED_AT_ONCE))
+            network.settle(rows.batches(_SCORED_AT_ONCE))
         return self
 
     def anomaly_score(self, X: Matrix) -> FloatArray:
@@ -94,8 +101,33 @@ class NetworkDetector:
         return torch.cat(parts).numpy()
 
 
-def _train(network: Scorer, rows_NW: Tensor, fitting: Fitting, seed: int, callback: Callback | None) -> None:
-    device = rows_NW.device
+@dataclass(frozen=True)
+class NormalRows:
+    """The rows to train on: the distinct ones, and which of them each row is."""
+
+    rows_DW: Tensor
+    which_N: Tensor
+
+    @classmethod
+    def of(cls, X: Matrix, device: torch.device, *, merge: bool) -> NormalRows:
+        """The rows of a matrix; without `merge` every row stands for itself."""
+        rows = np.ascontiguousarray(X, dtype=np.float32)
+        first, which = distinct_rows(rows.view(np.int32))[:2] if merge else (slice(None), np.arange(len(rows)))
+        return cls(torch.as_tensor(rows[first], device=device), torch.as_tensor(which, device=device))
+
+    def take(self, chosen_B: Tensor) -> tuple[Tensor, Tensor]:
+        """The distinct ones among the chosen rows, and the share of each."""
+        present, times = self.which_N[chosen_B].unique(return_counts=True)
+        return self.rows_DW[present], times / len(chosen_B)
+
+    def batches(self, size: int) -> Iterable[tuple[Tensor, Tensor]]:
+        """All distinct rows, `size` at a time, and the share of each among all rows."""
+        share_D = self.which_N.bincount(minlength=len(self.rows_DW)) / len(self.which_N)
+        return zip(self.rows_DW.split(size), share_D.split(size), strict=True)
+
+
+def _train(network: Scorer, rows: NormalRows, fitting: Fitting, seed: int, callback: Callback | None) -> None:
+    device = rows.rows_DW.device
     generator = Generator(device).manual_seed(seed)
     optimiser = torch.optim.Adam(
         network.parameters(),
@@ -107,15 +139,34 @@ def _train(network: Scorer, rows_NW: Tensor, fitting: Fitting, seed: int, callba
     schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, fitting.decay)
     network.train()
     for epoch in range(1, fitting.epochs + 1):
-        order_N = torch.randperm(len(rows_NW), generator=generator, device=device)
+        order_N = torch.randperm(len(rows.which_N), generator=generator, device=device)
         for chosen_B in order_N.split(fitting.batch_size):
-            loss = network.loss(rows_NW[chosen_B], generator=generator)
+            loss = network.loss(*rows.take(chosen_B), generator=generator)
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             optimiser.step()
         schedule.step()
         if callback is not None:
             callback(Progress("training", epoch, fitting.epochs, float(loss.detach())))
+
+
+def check_memory(network: nn.Module, device: torch.device) -> None:
+    """Refuse a network that cannot be trained here before the system ends the whole process for it."""
+    if device.type == "cuda":
+        there_is = torch.cuda.get_device_properties(device).total_memory
+    elif hasattr(os, "sysconf"):
+        there_is = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    else:
+        return
+    n_weights = sum(weights.numel() for weights in network.parameters())
+    # Each with its gradient and Adam's two averages.
+    needed = 4 * 4 * n_weights
+    if needed > there_is:
+        raise InputError(
+            f"{type(network).__name__} has {n_weights / 1e6:,.0f} million weights for a table this wide, and training "
+            f"them takes {needed / 2**30:.1f} GB of memory; there are {there_is / 2**30:.1f}. A table with fewer "
+            "columns or categories, or a machine with more memory, will do."
+        )
 
 
 def torch_device(name: str) -> torch.device:
