@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from maskdiff.bench.critical import Diagram
+from maskdiff.bench.detail_tables import alarm_table, evidence_table
 from maskdiff.bench.markdown import markdown, wide
 from maskdiff.bench.measure import Record
 from maskdiff.bench.ranks import (
@@ -63,6 +64,7 @@ def summary(records: Iterable[Record]) -> Summary:
     if tables:
         table = results(tables)
         diagrams = _add_tables(table, parts, csv)
+        _add_details(tables, parts, csv)
     if texts:
         _add_texts(text_results(texts), parts, csv)
     if runtimes:
@@ -93,6 +95,18 @@ def _add_tables(table: pd.DataFrame, parts: list[str], csv: dict[str, str]) -> d
     parts += ["## Far from the published value", f"Means more than {FAR:g} published deviations away.", _far(table)]
     n_sets = ranked["set"].nunique()
     return {title: Diagram(ranks[metric], n_sets) for metric, title in METRICS.items()} if len(ranks) > 1 else {}
+
+
+def _add_details(records: Sequence[Record], parts: list[str], csv: dict[str, str]) -> None:
+    """What only records of our own detectors tell."""
+    details = {
+        "false_alarms": ("Normal rows that are alarms, in percent", alarm_table(records)),
+        "evidence": ("One kind of evidence added after the other, ROC / PR in percent", evidence_table(records)),
+    }
+    for name, (title, table) in details.items():
+        if len(table):
+            parts += [f"## {title}", markdown(table)]
+            csv[f"{name}.csv"] = table.round(4).to_csv(index=False)
 
 
 def _add_texts(table: pd.DataFrame, parts: list[str], csv: dict[str, str]) -> None:

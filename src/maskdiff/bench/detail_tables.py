@@ -1,0 +1,68 @@
+"""Tables of what records of our own detectors say beyond the metrics: alarm rates, and evidence added up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pandas as pd
+from scipy.stats import betabinom
+
+from maskdiff.bench.details import RATES
+from maskdiff.bench.measure import Record
+
+_INTERVAL = 0.99
+
+
+def promised(rate: float, n_calibration: int, n_normal: int, sure: float = _INTERVAL) -> tuple[int, int]:
+    """How many of n normal rows are alarms with this probability, if the rows are like those that calibrated.
+
+    The threshold is itself drawn, from `n_calibration` rows: alarms are beta-binomial, wider than binomial.
+
+    >>> promised(0.05, 2000, 1000)
+    (30, 73)
+    """
+    above = int(rate * (n_calibration + 1))
+    if above == 0:
+        return 0, 0
+    law = betabinom(n_normal, above, n_calibration + 1 - above)
+    return int(law.ppf((1 - sure) / 2)), int(law.ppf((1 + sure) / 2))
+
+
+def alarm_table(records: Iterable[Record]) -> pd.DataFrame:
+    """Per method and set: the share of normal rows that are alarms, in percent, and how many runs keep the promise."""
+    rows = []
+    for record in records:
+        if "false_alarms" not in record:
+            continue
+        row = {"method": record["method"], "set": record["set"], "runs": 1}
+        for rate in RATES:
+            number = record["false_alarms"][str(rate)]
+            low, high = promised(rate, record["n_calibration"], record["n_normal"])
+            row[f"at {rate:.0%}"] = 100 * number / record["n_normal"]
+            row[f"within, {rate:.0%}"] = int(low <= number <= high)
+        rows.append(row)
+    if not rows:
+        return pd.DataFrame()
+    how = {name: "mean" if name.startswith("at") else "sum" for name in rows[0] if name not in ("method", "set")}
+    return pd.DataFrame(rows).groupby(["method", "set"], as_index=False, sort=False).agg(how)
+
+
+def evidence_table(records: Iterable[Record]) -> pd.DataFrame:
+    """Per method and set: ROC / PR in percent as one kind of evidence is added after the other; the mean at the end."""
+    rows = [
+        {"method": record["method"], "set": record["set"], "kind": f"+ {kind}", "roc": 100 * roc, "pr": 100 * pr}
+        for record in records
+        for kind, (roc, pr) in record.get("added_up", {}).items()
+    ]
+    if not rows:
+        return pd.DataFrame()
+    means = pd.DataFrame(rows).groupby(["method", "set", "kind"], as_index=False, sort=False)[["roc", "pr"]].mean()
+    overall = means.groupby(["method", "kind"], as_index=False, sort=False)[["roc", "pr"]].mean()
+    told = pd.concat([means, overall.assign(set="mean")])
+    told["both"] = told["roc"].map("{:.1f}".format) + " / " + told["pr"].map("{:.1f}".format)
+    order = told["kind"].unique()
+    return (
+        told.pivot(index=["method", "set"], columns="kind", values="both")[order]
+        .loc[told[["method", "set"]].drop_duplicates().itertuples(index=False, name=None)]
+        .reset_index()
+    )
