@@ -16,8 +16,10 @@ def by_hand(normal: NDArray[np.int64], rows: NDArray[np.int64], k: int) -> NDArr
     return np.array([np.mean(nearest[:k]) for nearest in distances])
 
 
+@pytest.mark.parametrize("most_one_hot", [0, 2**28])
 @pytest.mark.parametrize("k", [1, 5, 25])
-def test_agrees_with_a_loop_over_all_pairs(k: int) -> None:
+def test_agrees_with_a_loop_over_all_pairs(k: int, most_one_hot: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbours, "_MOST_ONE_HOT", most_one_hot)
     rng = np.random.default_rng(0)
     normal, rows = rng.integers(0, 3, (200, 5)), rng.integers(0, 5, (60, 5))  # codes 3 and 4 are unseen
     scores = HammingNeighbours(k, device="cpu").fit(normal).anomaly_score(rows)

@@ -20,8 +20,10 @@ from maskdiff import theory
 from maskdiff.calibration import Calibration
 from maskdiff.codes import FloatArray
 from maskdiff.datasets import NoisyCopiesOracle, make_noisy_copies
+from maskdiff.errors import SettingError
 from maskdiff.progress import Callback, Progress
 
+CALIBRATION = 99
 SIZES = (1, 4, 16, 64, 256, 1024, 4096)
 _AT_ONCE = 1 << 22
 
@@ -101,8 +103,10 @@ def simulate(
 
     False alarms are counted above a threshold two standard deviations (over rows, on a fine grid) above the normal
     rows' mean expected score, misses below one a standard deviation below that of the anomalies. `conformal` is the
-    share of false alarms where 99 normal rows set the threshold for `rate` instead.
+    share of false alarms where `CALIBRATION` normal rows set the threshold for `rate` instead.
     """
+    if n_rows <= CALIBRATION:
+        raise SettingError(f"the simulation needs more than {CALIBRATION} rows, which calibrate; got {n_rows}.")
     scores = scores or CopiesScores()
     rng = np.random.default_rng(seed)
     normal, odd = (_ones(scores, n_rows, mixture, seed + number) for number, mixture in enumerate((1.0, 0.0)))
@@ -153,11 +157,11 @@ def _misses(
     }
 
 
-def _conformal(sampled: FloatArray, rate: float, rng: Generator, n_calibration: int = 99, times: int = 200) -> float:
+def _conformal(sampled: FloatArray, rate: float, rng: Generator, times: int = 200) -> float:
     """The share of false alarms among normal rows, averaged over many draws of the rows that set the threshold."""
     shares = []
     for _ in range(times):
         order = rng.permutation(len(sampled))
-        calibration = Calibration.from_scores(sampled[order[:n_calibration]])
-        shares.append((sampled[order[n_calibration:]] > calibration.threshold(rate)).mean())
+        calibration = Calibration.from_scores(sampled[order[:CALIBRATION]])
+        shares.append((sampled[order[CALIBRATION:]] > calibration.threshold(rate)).mean())
     return float(np.mean(shares))

@@ -40,9 +40,12 @@ class OwnTexts:
 
 
 class TokenCodes:
-    """A matrix detector that takes texts: GPT-2's token numbers, cut or filled up with 0 to `length` columns."""
+    """A matrix detector that takes texts: GPT-2's token numbers, cut or filled up with 0 to `length` columns.
 
-    def __init__(self, detector: MatrixDetector, length: int = 128) -> None:
+    The paper does not say how it makes columns of tokens; the length is that of our own detector's windows.
+    """
+
+    def __init__(self, detector: MatrixDetector, length: int = 256) -> None:
         self.detector = detector
         self.length = length
 

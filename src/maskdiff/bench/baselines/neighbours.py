@@ -20,8 +20,8 @@ from maskdiff.errors import SettingError
 
 # Similarities held at once: 32 million floats are 128 MB.
 _AT_ONCE = 2**25
-# Codes a field may have, on average, before comparing them one by one is quicker than products of ones and zeros.
-_FEW_CODES = 64
+# The normal rows are held as ones and zeros up to this many of them: 1 GB.
+_MOST_ONE_HOT = 2**28
 
 
 class HammingNeighbours:
@@ -50,7 +50,8 @@ class HammingNeighbours:
         device = torch_device(self.device)
         codes = np.asarray(X, dtype=np.int64)
         counts_N = torch.as_tensor(self.counts_, device=device)
-        same = self._by_products(device) if self.sizes_.mean() <= _FEW_CODES else self._one_by_one(device)
+        fits = len(self.rows_) * int(self.sizes_.sum()) <= _MOST_ONE_HOT
+        same = self._by_products(device) if fits else self._one_by_one(device)
         parts = [
             self._mean_distance(same(chunk), counts_N, codes.shape[1]).cpu()
             for chunk in np.array_split(codes, max(1, len(codes) * len(self.rows_) // _AT_ONCE))
