@@ -40,7 +40,7 @@ check: $(STAMP) ## ruff, mypy, and who may import whom
 bench: $(STAMP) ## measure the detectors on the data sets in DATA (make bench DATA=folder)
 	@test -n "$(DATA)" || { echo 'make bench needs the folder with the data sets: make bench DATA=path/to/folder' \
 		'(or set MASKDIFF_DATA)' >&2; exit 2; }
-	$(BIN)/python -m maskdiff.bench --data "$(DATA)" $(ARGS)
+	$(BIN)/maskdiff bench tables --data "$(DATA)" --methods ours $(ARGS)
 
 clean: ## remove .venv, caches and build outputs
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
