@@ -8,23 +8,25 @@ import torch
 
 from maskdiff.errors import SettingError
 from maskdiff.masking import MaskedViews, as_rows
-from maskdiff.reconstructors import KernelReconstructor, Reconstructor, grouping, kernel
+from maskdiff.reconstructors import KernelReconstructor, Reconstructor, kernel
 
 from ..handmade import codes_of, random_codes, random_hidden, schema_of, views_of
 from ..slow_equations import kernel_probability
 
 CPU = torch.device("cpu")
 SIZES = [2, 3, 5, 1, 12]
-# path: up to how many fields the lattice is used, up to how many positions per field one-hot rows are dense.
-PATHS = {"lattice": (12, 48), "dense products": (0, 48), "sparse products": (0, 0)}
+# path: up to how many fields the lattice is used, up to how many positions per field one-hot rows are dense, and how
+# many numbers may be kept to look agreements up.
+PATHS = {"lattice": (12, 48, 0), "looked up, dense votes": (0, 48, 1 << 25), "compared, sparse votes": (0, 0, 0)}
 
 
 @pytest.fixture(params=PATHS)
 def path(request, monkeypatch):
     """Each way to compute the same numbers, whatever the table."""
-    fields, positions = PATHS[request.param]
+    fields, positions, kept = PATHS[request.param]
     monkeypatch.setattr(kernel, "LATTICE_FIELDS", fields)
     monkeypatch.setattr(kernel, "_DENSE_POSITIONS", positions)
+    monkeypatch.setattr(kernel, "_FLOATS_KEPT", kept)
     return request.param
 
 
@@ -70,7 +72,7 @@ def test_answers_are_equation_7(path, normal, bandwidth):
 
 @pytest.mark.parametrize("at_once", [1 << 25, 1])
 def test_masks_shared_by_all_rows_are_answered_too(path, normal, at_once, monkeypatch):
-    monkeypatch.setattr(grouping, "_FLOATS_AT_ONCE", at_once)
+    monkeypatch.setattr(kernel, "_FLOATS_AT_ONCE", at_once)
     values = normal.values[:12].copy()
     values[::2, 2] = SIZES[2]  # unseen, so no context: what rows show of a shared mask may differ
     hidden = random_hidden(1, 6, len(SIZES), seed=4)

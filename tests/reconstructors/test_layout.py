@@ -42,6 +42,25 @@ def test_reductions_over_codes_agree_with_a_loop_over_fields(sizes):
         np.testing.assert_array_equal(largest[:, j], ours.max(axis=1))
 
 
+@given(SIZES, st.data())
+def test_a_part_says_where_its_codes_stand_in_the_whole(sizes, data):
+    layout = Layout(np.array(sizes))
+    fields = sorted(data.draw(st.sets(st.integers(0, len(sizes) - 1))))
+    part, places = layout.part(torch.tensor(fields, dtype=torch.int64))
+    whole = slow_positions(layout, sizes)
+    for j, alone in enumerate(slow_positions(part, [sizes[field] for field in fields])):
+        assert places[alone].tolist() == whole[fields[j]]
+    assert layout.padding_P[places].equal(part.padding_P)
+
+
+def test_a_field_far_below_the_others_still_has_its_sum():
+    sizes = np.array([3, 2])
+    layout = Layout(sizes)
+    values = torch.zeros(2, layout.size)
+    values[0, layout.positions(torch.tensor([[0, 0], [0, 1]]))[:, 1]] = -500.0
+    np.testing.assert_allclose(layout.log_sum_exp(values), np.log([[3, 2], [3, 2]]) - [[0, 500], [0, 0]], rtol=1e-6)
+
+
 def test_one_hot_has_a_one_at_each_cells_position():
     sizes = np.array([3, 1, 20, 3])
     layout = Layout(sizes)

@@ -126,11 +126,18 @@ def test_looking_up_and_multiplying_give_the_same_first_layer(fitted, views, mon
     torch.testing.assert_close(*answers, rtol=1e-5, atol=1e-5)
 
 
-def test_masks_shared_by_all_rows_are_answered_like_masks_of_their_own(fitted, codes):
-    rows = codes.take(slice(0, 9))
+@pytest.mark.parametrize("rows_at_once", [1 << 22, 1])
+def test_masks_shared_by_all_rows_are_answered_like_masks_of_their_own(fitted, codes, rows_at_once, monkeypatch):
+    monkeypatch.setattr(mlp, "_FEWEST_SHARING", 1)
+    monkeypatch.setattr(mlp, "_FLOATS_AT_ONCE", rows_at_once)
+    values = codes.values[:9].copy()
+    values[::2, 3] = SIZES[3]  # unseen, so no context
+    rows = codes_of(values, codes.schema)
     shared = random_hidden(1, 4, len(SIZES))
+    shared[0, 0], shared[0, 1] = True, False
     own = np.repeat(shared, 9, axis=0)
-    torch.testing.assert_close(fitted.log_prob(views_of(rows, shared)), fitted.log_prob(views_of(rows, own)))
+    found, expected = fitted.log_prob(views_of(rows, shared)), fitted.log_prob(views_of(rows, own))
+    torch.testing.assert_close(found[own], expected[own])
 
 
 def test_answers_do_not_depend_on_how_many_rows_are_asked_at_once(fitted, views, monkeypatch):

@@ -6,9 +6,10 @@ is G(V), and since a hidden cell j that agrees keeps its factor 1 where one that
     p(x_j | V) = (G(V + j) / G(V) - q) / (1 - q).
 
 Narrow tables: G for every subset V follows from how many reference rows agree with the row on each subset A, by one
-butterfly per field, so all 2^F masks cost little more than one. Wide tables: two matrix products per batch of views.
-Equal reference rows are kept once, with their number. B rows, K views, R = B * K, F fields, N reference rows, P
-positions (see layout).
+butterfly per field, so all 2^F masks cost little more than one. Wide tables: a reference row matters to a row only
+through the fields they agree on, so the masks meet these F numbers in one product, and the votes of the hidden fields
+are another; how many codes a field has does not count. Equal reference rows are kept once, with their number.
+B rows, K views, R = B * K, F fields, N reference rows, P positions (see layout).
 """
 
 from __future__ import annotations
@@ -16,21 +17,25 @@ from __future__ import annotations
 import copy
 import math
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from maskdiff.codes import Codes, Schema, distinct_rows
 from maskdiff.errors import SettingError
 from maskdiff.masking import MaskedViews
-from maskdiff.reconstructors.grouping import shared_mask_probabilities
 from maskdiff.reconstructors.layout import Layout
 
 LATTICE_FIELDS = 12
-_FLOATS_AT_ONCE = 1 << 25
+# Few enough to stay in a processor's cache; enough to keep an accelerator, or a product with many codes, busy.
+_FLOATS_AT_ONCE, _FLOATS_ON_A_DEVICE, _FLOATS_FOR_VOTES = 1 << 19, 1 << 27, 1 << 24
+# So many numbers may be kept beside the reference rows to look their agreements up.
+_FLOATS_KEPT = 1 << 25
 # Above this many positions per field the one-hot rows are kept sparse: a dense product would mostly multiply zeros.
 _DENSE_POSITIONS = 48
 _LEAST = 1e-30
@@ -71,7 +76,7 @@ class KernelReconstructor:
         fitted.layout = Layout(schema.sizes).to(device)
         fitted.sizes = schema.sizes
         fitted.own = 0
-        fitted._one_hot = None
+        fitted._one_hot = fitted._look_up_PN = None
         return fitted
 
     def left_out(self) -> Self:
@@ -82,18 +87,19 @@ class KernelReconstructor:
 
     def log_prob(self, views: MaskedViews) -> Tensor:
         """log p(true code | visible cells), shape (B, K, F)."""
-        if len(self.sizes) <= LATTICE_FIELDS and self.codes_NF.device.type != "mps":
-            return self._from_lattice(views)
-        shared = views.hidden.shape[0] == 1 and not self.own and self._dense
-        return self._from_groups(views) if shared else self._from_products(views)
+        narrow = len(self.sizes) <= LATTICE_FIELDS and self.codes_NF.device.type != "mps"
+        return self._from_lattice(views) if narrow else self._from_agreements(views)
 
     def most_likely(self, views: MaskedViews) -> tuple[Tensor, Tensor]:
         """The code it would have guessed for each cell, and its log-probability, each (B, K, F)."""
-        votes = [(self.layout.largest(votes_RP), total_R) for _, votes_RP, total_R in self._votes(views)]
-        shape = (views.n_rows, views.n_views)
-        codes = torch.cat([codes for (_, codes), _ in votes])
-        log_prob = torch.cat([(largest / total[:, None]).log() for (largest, _), total in votes])
-        return codes.unflatten(0, shape), log_prob.unflatten(0, shape)
+        codes, log_probs = [], []
+        for _, weight_BNK in self._weights(views, _FLOATS_FOR_VOTES):
+            weight_NR = weight_BNK.transpose(0, 1).flatten(1)
+            largest_RF, codes_RF = self.layout.largest((self._codes_PN() @ weight_NR).T)
+            shape = (len(weight_BNK), views.n_views)
+            codes.append(codes_RF.unflatten(0, shape))
+            log_probs.append((largest_RF / weight_NR.sum(dim=0)[:, None]).log().unflatten(0, shape))
+        return torch.cat(codes), torch.cat(log_probs)
 
     # Narrow tables ---------------------------------------------------------------------------------------------------
 
@@ -117,66 +123,67 @@ class KernelReconstructor:
 
     # Wide tables -----------------------------------------------------------------------------------------------------
 
-    @property
-    def _dense(self) -> bool:
-        return self.layout.size <= _DENSE_POSITIONS * len(self.sizes)
-
-    def _from_groups(self, views: MaskedViews) -> Tensor:
-        """All answers, one shared mask after the other."""
-        shown = views.visible.expand(views.n_rows, -1, -1)
-        reference = (self.codes_NF, self.counts_N, self.sizes, self.bandwidth)
-        answer = torch.empty(views.n_rows, views.n_views, len(self.sizes), device=views.codes_BF.device)
-        for k in range(views.n_views):
-            answer[:, k] = shared_mask_probabilities(views.codes_BF, shown[:, k], views.hidden[0, k], *reference)
-        return answer.clamp_min_(_LEAST).log_()
-
-    def _from_products(self, views: MaskedViews) -> Tensor:
-        """All answers from votes."""
-        place_BF = self.layout.positions(views.codes_BF)
+    def _from_agreements(self, views: MaskedViews) -> Tensor:
+        """All answers from the fields on which the reference rows agree with the row."""
+        at_once = _FLOATS_AT_ONCE if self.codes_NF.device.type == "cpu" else _FLOATS_ON_A_DEVICE
         answers = []
-        for rows_R, votes_RP, total_R in self._votes(views):
-            agreeing = votes_RP.gather(1, place_BF[rows_R])
-            answers.append((agreeing / total_R[:, None].clamp_min(_LEAST)).clamp_min(_LEAST).log())
-        return torch.cat(answers).view(views.n_rows, views.n_views, -1)
+        for agree_BFN, weight_BNK in self._weights(views, at_once):
+            votes_BFK = torch.bmm(agree_BFN[:, 1:], weight_BNK)
+            answers.append(votes_BFK[:, 1:].div_(votes_BFK[:, :1].clamp_min(_LEAST)).transpose(1, 2))
+        return torch.cat(answers).clamp_min_(_LEAST).log_()
 
-    def _votes(self, views: MaskedViews) -> Any:
-        """Runs of masked rows: which row each is of, the votes for every code (R, P), their total (R,)."""
-        one_hot_BP = self.layout.one_hot(views.codes_BF)
+    def _weights(self, views: MaskedViews, floats_at_once: int) -> Iterator[tuple[Tensor, Tensor]]:
+        """Runs of rows: how they agree with each reference row, (B, 2 + F, N), and its weight in each view, (B, N, K).
+
+        Before the fields, whether the rows agree on them, stand the log of the reference row's number and a one: so the
+        products that use the fields take these along. Weights are relative to the largest.
+        """
         own_B = self._own_places(_own_codes(views)) if self.own else None
-        reference_NP, reference_PN = self._reference()
-        log_count_N = self.counts_N.log().to(one_hot_BP.dtype)
-        step = max(1, _FLOATS_AT_ONCE // (len(self.counts_N) + 2 * self.layout.size))
-        visible = views.visible.expand(views.n_rows, -1, -1).flatten(0, 1)
-        row_of = torch.arange(views.n_rows, device=visible.device).repeat_interleave(views.n_views)
-        for at in range(0, len(row_of), step):
-            rows_R, visible_RF = row_of[at : at + step], visible[at : at + step]
-            shown_RP = one_hot_BP[rows_R] * visible_RF[:, self.layout.field_P]
-            agree_NR = reference_NP @ shown_RP.T
-            log_weight_NR = agree_NR.mul_(self.bandwidth).add_(log_count_N[:, None])
+        log_count_N = self.counts_N.log().float()
+        step = max(1, floats_at_once // (len(log_count_N) * (len(self.sizes) + views.n_views)))
+        asks = views.visible.float().mul(self.bandwidth).transpose(1, 2)
+        asks_FK = functional.pad(asks, (0, 0, 2, 0)).index_fill_(1, torch.tensor([0], device=asks.device), 1.0)
+        for at in range(0, max(views.n_rows, 1), step):
+            part = views.rows(at, at + step)
+            agree_BFN = self._agreements(part.codes_BF, log_count_N)
+            asks_BFK = (asks_FK if len(asks_FK) == 1 else asks_FK[at : at + step]).expand(part.n_rows, -1, -1)
+            log_weight_BNK = torch.bmm(agree_BFN.transpose(1, 2), asks_BFK)
             if own_B is not None:
-                own = own_B[rows_R], torch.arange(len(rows_R), device=rows_R.device)
-                others = (self.counts_N[own[0]] - self.own).clamp_min(0).to(log_count_N.dtype)
-                log_weight_NR[own] += others.log() - log_count_N[own[0]]
+                own = torch.arange(part.n_rows, device=own_B.device), own_B[at : at + step]
+                others_B = (self.counts_N[own[1]] - self.own).clamp_min(0).float()
+                log_weight_BNK[own] += (others_B.log() - log_count_N[own[1]])[:, None]
             # Only ratios matter: dividing by the largest keeps far-off rows from vanishing all at once.
-            weight_NR = log_weight_NR.sub_(log_weight_NR.amax(dim=0).clamp_min(-1e30)).exp_()
-            yield rows_R, (reference_PN @ weight_NR).T, weight_NR.sum(dim=0)
+            largest = log_weight_BNK.amax(dim=1, keepdim=True).clamp_min_(-1e30)
+            yield agree_BFN, log_weight_BNK.sub_(largest).exp_()
 
-    def _reference(self) -> tuple[Tensor, Tensor]:
-        """The reference rows as one-hot (N, P), and the same turned over; dense or sparse, whichever is smaller."""
+    def _agreements(self, codes_BF: Tensor, log_count_N: Tensor) -> Tensor:
+        """See `_weights`; looked up among the one-hot reference rows where these are few enough, else compared."""
+        if self._look_up_PN is None and self.layout.size * len(log_count_N) <= _FLOATS_KEPT:
+            ones = torch.ones_like(log_count_N)
+            self._look_up_PN = torch.cat([log_count_N[None], ones[None], self.layout.one_hot(self.codes_NF).T])
+        if self._look_up_PN is not None:
+            place_BF = functional.pad(self.layout.positions(codes_BF) + 2, (2, 0))
+            place_BF[:, 1] = 1
+            return functional.embedding(place_BF, self._look_up_PN)
+        agree_BFN = codes_BF.new_empty(len(codes_BF), 2 + codes_BF.shape[1], len(log_count_N), dtype=torch.float32)
+        agree_BFN[:, 0], agree_BFN[:, 1] = log_count_N, 1.0
+        agree_BFN[:, 2:] = codes_BF.unsqueeze(2) == self.codes_NF.T
+        return agree_BFN
+
+    def _codes_PN(self) -> Tensor:
+        """The reference rows as one-hot; dense or sparse, whichever is smaller."""
         if self._one_hot is None:
-            n_fields = len(self.sizes)
-            if self._dense:
-                dense = self.layout.one_hot(self.codes_NF)
-                self._one_hot = dense, dense.T
+            if self.layout.size <= _DENSE_POSITIONS * len(self.sizes):
+                self._one_hot = self.layout.one_hot(self.codes_NF).T
             else:
                 place = self.layout.positions(self.codes_NF).sort(dim=1).values
-                start = torch.arange(0, place.numel() + 1, n_fields, device=place.device)
+                start = torch.arange(0, place.numel() + 1, len(self.sizes), device=place.device)
                 shape = (len(place), self.layout.size)
                 ones = torch.ones(place.numel(), device=place.device)
                 with warnings.catch_warnings():
                     warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
                     sparse = torch.sparse_csr_tensor(start, place.flatten(), ones, shape, check_invariants=False)
-                    self._one_hot = sparse, sparse.to_sparse_csc().transpose(0, 1)
+                    self._one_hot = sparse.to_sparse_csc().transpose(0, 1)
         return self._one_hot
 
     def _own_places(self, codes_BF: Tensor) -> Tensor:
@@ -192,7 +199,8 @@ class KernelReconstructor:
     layout: Layout = field(init=False, repr=False)
     sizes: np.ndarray[Any, Any] = field(init=False, repr=False)
     own: int = field(init=False, repr=False, default=0)
-    _one_hot: tuple[Tensor, Tensor] | None = field(init=False, repr=False, default=None)
+    _one_hot: Tensor | None = field(init=False, repr=False, default=None)
+    _look_up_PN: Tensor | None = field(init=False, repr=False, default=None)
 
 
 def _look_up(table_BS: Tensor, index: Tensor) -> Tensor:

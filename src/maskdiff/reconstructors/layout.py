@@ -12,6 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+_VANISHING = 1e-30
+
 
 def _width(size: int) -> int:
     """The size class: sizes up to 8 as they are, above that two leading binary digits after the first."""
@@ -30,6 +32,7 @@ class Layout(nn.Module):
 
     def __init__(self, sizes: NDArray[np.int64]) -> None:
         super().__init__()
+        self.sizes = sizes
         widths = np.array([_width(int(size)) for size in sizes])
         order = np.argsort(widths, kind="stable")
         start, stride = np.empty(len(sizes), np.int64), np.empty(len(sizes), np.int64)
@@ -58,6 +61,14 @@ class Layout(nn.Module):
         """The position of each cell's code, shape (R, F)."""
         return self.start_F + codes_RF * self.stride_F
 
+    def part(self, fields: Tensor) -> tuple[Layout, Tensor]:
+        """The layout of these fields alone, and where each of its positions is in this one."""
+        alone = Layout(self.sizes[fields.cpu().numpy()]).to(fields.device)
+        start_P, stride_P = alone.start_F[alone.field_P], alone.stride_F[alone.field_P]
+        code_P = (torch.arange(alone.size, device=fields.device) - start_P) // stride_P
+        field_P = fields[alone.field_P]
+        return alone, self.start_F[field_P] + code_P * self.stride_F[field_P]
+
     def one_hot(self, codes_RF: Tensor) -> Tensor:
         """Ones at the positions of a row's codes, shape (R, P)."""
         empty = torch.zeros(len(codes_RF), self.size, device=codes_RF.device)
@@ -65,7 +76,18 @@ class Layout(nn.Module):
 
     def log_sum_exp(self, logits_RP: Tensor) -> Tensor:
         """log of the sum of exp over each field's codes, shape (R, F)."""
+        if not logits_RP.requires_grad and logits_RP.numel():
+            # One pass for all fields; only where a field lies so far below the others that it vanishes, field by field.
+            largest_R1 = logits_RP.amax(dim=1, keepdim=True)
+            total_RF = self.total((logits_RP - largest_R1).exp_())
+            if total_RF.min() > _VANISHING:
+                return total_RF.log_().add_(largest_R1)
         parts = [self._block(logits_RP, block).logsumexp(dim=1) for block in self.blocks]
+        return torch.cat(parts, dim=1).index_select(1, self.place_F)
+
+    def total(self, values_RP: Tensor) -> Tensor:
+        """The sum over each field's codes, shape (R, F)."""
+        parts = [self._block(values_RP, block).sum(dim=1) for block in self.blocks]
         return torch.cat(parts, dim=1).index_select(1, self.place_F)
 
     def largest(self, values_RP: Tensor) -> tuple[Tensor, Tensor]:

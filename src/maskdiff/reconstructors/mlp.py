@@ -8,6 +8,7 @@ layout), H hidden units, E embedding size.
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -22,7 +23,11 @@ from maskdiff.progress import Callback
 from maskdiff.reconstructors.layout import Layout
 from maskdiff.training import Epochs, Keeper, Training, train
 
-_FLOATS_AT_ONCE = 1 << 22
+# What is computed at once stays in a processor's cache, and keeps an accelerator busy.
+_FLOATS_AT_ONCE, _FLOATS_ON_A_DEVICE = 1 << 22, 1 << 27
+_VIEWS_AT_ONCE = 16
+# From so many rows on it pays to go through the masks they share one by one.
+_FEWEST_SHARING = 128
 # A matrix product does about this many multiplications in the time one gathered number takes.
 _PRODUCT_GAIN = 25
 
@@ -85,15 +90,19 @@ class MaskedMLP(nn.Module):
     def logits(self, views: MaskedViews, first: tuple[Tensor, Tensor]) -> Tensor:
         """Unnormalised log-probabilities of every code, shape (B * K, P)."""
         table_PH, base_H = first
-        x_RH = base_H + self._visible_sum(views, table_PH)
-        if self.level is not None:
-            rate_R = views.mask_rate.expand(views.n_rows, views.n_views).reshape(-1, 1)
-            x_RH = x_RH + self.level(rate_R)
-        x_RH = self.dropout(functional.relu(x_RH))
-        for layer in self.hidden:
-            x_RH = self.dropout(functional.relu(layer(x_RH)))
+        rate_R = views.mask_rate.expand(views.n_rows, views.n_views).flatten()
+        x_RH = self._deeper(base_H + self._visible_sum(views, table_PH), rate_R)
         bias_P = self.head.bias.masked_fill(self.layout.padding_P, -1e4)
         return functional.linear(x_RH, self.head.weight, bias_P)
+
+    def _deeper(self, x_RH: Tensor, rate_R: Tensor) -> Tensor:
+        """What the last layer reads, (R, H), from the first layer's sums and the mask rates (one for all, or R)."""
+        if self.level is not None:
+            x_RH = x_RH + self.level(rate_R.reshape(-1, 1))
+        x_RH = self.dropout(x_RH.relu_())
+        for layer in self.hidden:
+            x_RH = self.dropout(layer(x_RH).relu_())
+        return x_RH
 
     def log_prob(self, views: MaskedViews, first: tuple[Tensor, Tensor] | None = None) -> Tensor:
         """log p(true code | visible cells), shape (B, K, F)."""
@@ -102,6 +111,39 @@ class MaskedMLP(nn.Module):
         true_RF = logits_RP.gather(1, place_BKF.flatten(0, 1))
         log_prob_RF = true_RF - self.layout.log_sum_exp(logits_RP)
         return log_prob_RF.view(views.n_rows, views.n_views, log_prob_RF.shape[1])
+
+    def shared_log_prob(self, views: MaskedViews, first: tuple[Tensor, Tensor], rows_at_once: int) -> Tensor:
+        """The same where all rows share their masks: one product for the first layer of many views, then view by view
+        only those codes that the view asks for.
+        """
+        table_PH, base_H = first
+        asked_K = [hidden_F.nonzero()[:, 0] for hidden_F in views.hidden[0]]
+        parts_K = [self.layout.part(asked) for asked in asked_K]
+        bias_P = self.head.bias.masked_fill(self.layout.padding_P, -1e4)
+        answer_KBF = torch.zeros(views.n_views, *views.codes_BF.shape, device=table_PH.device)
+        for at in range(0, views.n_rows, rows_at_once):
+            rows = slice(at, at + rows_at_once)
+            codes_BF = views.codes_BF[rows]
+            for k, x_BH in enumerate(self._first_of_views(views, rows, table_PH)):
+                if not len(asked_K[k]):
+                    continue
+                x_BH = self._deeper(x_BH.add_(base_H), views.mask_rate[0, k])
+                layout, places = parts_K[k]
+                logits_BP = functional.linear(x_BH, self.head.weight.index_select(0, places), bias_P[places])
+                true_BF = logits_BP.gather(1, layout.positions(codes_BF[:, asked_K[k]]))
+                answer_KBF[k, rows][:, asked_K[k]] = true_BF - layout.log_sum_exp(logits_BP)
+        return answer_KBF.transpose(0, 1)
+
+    def _first_of_views(self, views: MaskedViews, rows: slice, table_PH: Tensor) -> Iterator[Tensor]:
+        """View by view the sum of the visible cells' vectors, (B, H)."""
+        shown_KF = (~views.hidden[0]).to(table_PH.dtype)
+        cells_FBH = functional.embedding(self.layout.positions(views.codes_BF[rows]).T, table_PH)
+        if len(views.visible) > 1:  # not all cells are context where masks let them be seen: some values are unseen
+            cells_FBH *= views.visible[rows].any(dim=1).T.unsqueeze(2)
+        room = cells_FBH.new_empty(_VIEWS_AT_ONCE, cells_FBH[0].numel())
+        for some_KF in shown_KF.split(_VIEWS_AT_ONCE):
+            torch.mm(some_KF, cells_FBH.flatten(1), out=room[: len(some_KF)])
+            yield from room[: len(some_KF)].view(-1, *cells_FBH.shape[1:])
 
     def _visible_sum(self, views: MaskedViews, table_PH: Tensor) -> Tensor:
         """The sum of the visible cells' vectors, shape (B * K, H)."""
@@ -194,7 +236,13 @@ class MLPReconstructor:
 
     def log_prob(self, views: MaskedViews) -> Tensor:
         """log p(true code | visible cells), shape (B, K, F)."""
+        shared = len(views.hidden) == 1 and len(views.mask_rate) == 1 and views.n_rows >= _FEWEST_SHARING
         with torch.inference_mode():
+            if shared:
+                at_once = _FLOATS_AT_ONCE if views.codes_BF.device.type == "cpu" else _FLOATS_ON_A_DEVICE
+                return self.network_.shared_log_prob(
+                    views, self.first_, max(1, at_once // (_VIEWS_AT_ONCE * self.width))
+                )
             return torch.cat([self.network_.log_prob(part, self.first_) for part in self._parts(views)])
 
     def most_likely(self, views: MaskedViews) -> tuple[Tensor, Tensor]:
