@@ -13,6 +13,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from maskdiff.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from maskdiff import datasets, errors
     from maskdiff.calibration import Calibration
@@ -28,8 +30,6 @@ if TYPE_CHECKING:
     )
     from maskdiff.storage import load, save
     from maskdiff.training import Epochs, HeldOutLoss, Steps, Training
-
-__version__ = "0.1.0"
 
 # Imported where they are first used: torch and pandas take longer to import than `maskdiff --help` may.
 _HOMES = {

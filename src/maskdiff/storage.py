@@ -37,6 +37,7 @@ from maskdiff.reconstructors import (
 )
 from maskdiff.reconstructors.pretrained import ModelFacts
 from maskdiff.score import Typical
+from maskdiff.version import __version__
 
 FORMAT = 1
 _SETTINGS = (
@@ -55,8 +56,9 @@ def save(detector: Detector, path: str | os.PathLike[str]) -> None:
 
     manifest, tensors = _state(detector)
     text = json.dumps(manifest, sort_keys=True, allow_nan=False)
-    header = {"maskdiff": text, "digest": _digest(str(FORMAT), text, tensors), "format": str(FORMAT)}
-    write_whole(Path(path), to_bytes(tensors, metadata=header))
+    header = {"maskdiff": text, "format": str(FORMAT), "version": __version__}
+    header["digest"] = _digest(header, tensors)
+    write_whole(Path(path), _in_order(to_bytes(tensors, metadata=header)))
 
 
 def load(path: str | os.PathLike[str]) -> Detector:
@@ -66,6 +68,14 @@ def load(path: str | os.PathLike[str]) -> Detector:
         return _build(json.loads(text), tensors)
     except (KeyError, TypeError, IndexError, AttributeError, RuntimeError, ValueError) as error:
         raise ModelFileError(f"{path} is not complete ({error!r}). Save the detector again.") from error
+
+
+def _in_order(content: bytes) -> bytes:
+    """The same safetensors file with the names of its header sorted: else two saves of a model would differ."""
+    end = 8 + int.from_bytes(content[:8], "little")
+    header = json.dumps(json.loads(content[8:end]), sort_keys=True).encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + content[end:]
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -102,20 +112,22 @@ def _read(path: Path) -> tuple[str, dict[str, Tensor]]:
                 raise ModelFileError(f"{path} is a safetensors file, but not one that maskdiff wrote.")
             if int(header.get("format", 0)) > FORMAT:
                 raise ModelFileError(
-                    f"{path} has format {header['format']}, this version reads up to {FORMAT}. Upgrade maskdiff."
+                    f"{path} was written by maskdiff {header.get('version', '(unknown)')} in format "
+                    f"{header['format']}; maskdiff {__version__} reads up to format {FORMAT}. Upgrade maskdiff."
                 )
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError) as error:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(f"{path} is not a maskdiff model file, or is damaged ({error}).") from error
-    if _digest(header.get("format", ""), header["maskdiff"], tensors) != header.get("digest"):
+    if _digest(header, tensors) != header.get("digest"):
         raise ModelFileError(f"{path} is damaged: its contents do not match their digest. Save the detector again.")
     return header["maskdiff"], tensors
 
 
-def _digest(format_: str, text: str, tensors: dict[str, Tensor]) -> str:
-    digest = hashlib.sha256(f"{format_} {text}".encode())
+def _digest(header: dict[str, str], tensors: dict[str, Tensor]) -> str:
+    told = [header[name] for name in ("format", "version", "maskdiff") if name in header]
+    digest = hashlib.sha256(" ".join(told).encode())
     for name in sorted(tensors):
         digest.update(f"{name} {tuple(tensors[name].shape)} {tensors[name].dtype}".encode())
         digest.update(tensors[name].contiguous().numpy().tobytes())

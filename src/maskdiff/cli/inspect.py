@@ -102,6 +102,6 @@ def _versions(model: str) -> dict[str, str]:
 
     with safe_open(model, framework="np") as file:
         header = file.metadata()
-    made = {"model format": header["format"], **({"written by": header["version"]} if "version" in header else {})}
+    made = {"model format": header["format"], "written by": f"maskdiff {header.get('version', '(unknown)')}"}
     here = {"maskdiff": __version__, "python": platform.python_version()}
     return made | here | {name: version(name) for name in _LIBRARIES}
