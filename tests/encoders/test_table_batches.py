@@ -150,6 +150,39 @@ def _limited(limit: int) -> Any:
     return make
 
 
+@pytest.fixture
+def ten_texts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """No more than ten texts are held from batch to batch; how many there are after each."""
+    monkeypatch.setattr(statistics, "DISTINCT_LIMIT", 10)
+    held: list[int] = []
+    add = statistics.ColumnStatistics.add
+
+    def counted(self: statistics.ColumnStatistics, column: Any) -> None:
+        add(self, column)
+        held.append(len(self.levels or ()))
+
+    monkeypatch.setattr(statistics.ColumnStatistics, "add", counted)
+    return held
+
+
+def test_texts_that_are_all_different_are_not_all_held(ten_texts: list[int]) -> None:
+    batches = [pd.DataFrame({"id": [f"r{n}" for n in range(at, at + 8)]}) for at in range(0, 400, 8)]
+    with pytest.raises(EmptyTableError, match="'id' \\(a row id: all its values are different\\)"):
+        TableEncoder().fit_batches(batches)
+    assert len(ten_texts) == 50
+    assert max(ten_texts) <= 10
+
+
+def test_beyond_the_limit_frequent_texts_are_counted_exactly_and_the_others_are_rare(ten_texts: list[int]) -> None:
+    batches = [pd.DataFrame({"a": ["x", "y", "x", *(f"r{n}" for n in range(at, at + 8))]}) for at in range(0, 400, 8)]
+    encoder = TableEncoder(max_categories=2).fit_batches(batches)
+    field = encoder.schema_.fields[0]
+    assert (field.labels, field.counts, field.singletons) == (("x", "y", "rare"), (100, 50, 400), 400)
+    assert encoder.encode([["y"], ["r3"], ["never"]]).values[:, 0].tolist() == [1, 2, 2]
+    assert max(ten_texts) <= 10
+    assert TableEncoder.from_state(encoder.to_state()).schema_ == encoder.schema_
+
+
 def test_a_key_is_still_told_from_repeated_numbers_beyond_the_limit() -> None:
     for step, is_key in ((1, True), (0, False)):
         watch = KeyWatch(limit=30)

@@ -313,3 +313,10 @@ def test_cells_are_shown_as_a_person_reads_them(encoder: TableEncoder) -> None:
 def test_an_empty_text_is_shown_as_one() -> None:
     encoder = TableEncoder().fit([["x"], [""]])
     assert encoder.display([[""], ["missing"], [None]], [0, 1, 2], [0, 0, 0]) == ["''", "'missing'", "missing"]
+
+
+def test_a_name_that_ends_in_nothing_is_still_a_name() -> None:
+    """NumPy cuts such characters off the texts it compares."""
+    frame = pd.DataFrame({"a": ["x", "y"], "a\0": ["p", "q"]})
+    encoder = TableEncoder().fit(frame)
+    assert encoder.display(frame, [0, 1, 1], ["a\0", "a", 1]) == ["p", "y", "q"]

@@ -178,10 +178,12 @@ def learn_levels(
     ranked: list[Any] = sorted(seen, key=lambda key: (-seen[key], key))
     kept, folded = sorted(ranked[:max_categories]), sorted(ranked[max_categories:])
     labels, counts = reading.words(kept), [seen[key] for key in kept]
-    if folded:
-        labels, counts = [*labels, "rare"], [*counts, sum(seen[key] for key in folded)]
-    once = sum(count == 1 for count in seen.values())
-    levels = Levels(tuple(kept), tuple(folded) if len(folded) <= FOLDED_LIMIT else None)
+    rare = sum(seen[key] for key in folded) + sum(count * n for count, n in learned.forgotten.items())
+    if rare:
+        labels, counts = [*labels, "rare"], [*counts, rare]
+    once = sum(count == 1 for count in seen.values()) + learned.forgotten[1]
+    remembered = len(folded) <= FOLDED_LIMIT and not learned.forgotten
+    levels = Levels(tuple(kept), tuple(folded) if remembered else None)
     return levels, Field(learned.name, "category", tuple(labels), tuple(counts), once)
 
 

@@ -1,7 +1,8 @@
 """What is learned about a column, one batch of normal rows at a time; every row is seen once.
 
-Categories are counted exactly, whatever their number. Of numbers the distinct values are kept with their counts up to
-`DISTINCT_LIMIT`; beyond it the rows are thinned, each kept with the same probability.
+Categories are counted exactly up to `DISTINCT_LIMIT` different ones; beyond it the rarest so far are forgotten, all but
+their number. Of numbers the distinct values are kept with their counts up to the same limit; beyond it the rows are
+thinned, each kept with the same probability.
 """
 
 from __future__ import annotations
@@ -115,6 +116,7 @@ class ColumnStatistics:
         self.rows = self.missing = self.infinite = 0
         self.family: str | None = None
         self.levels: Counter[Key] | None = Counter()  # None: numbers with too many values to be categories
+        self.forgotten: Counter[int] = Counter()  # how many categories were forgotten after so many rows
         self.sample = NumberSample(np.random.default_rng([seed, crc32(name.encode())]))
         self.range = (np.inf, -np.inf)
         self.key = KeyWatch()
@@ -171,6 +173,20 @@ class ColumnStatistics:
                 levels[key] += count
         if self.family in ORDERED and len(levels) > self.discrete_up_to:
             self.levels = None
+        elif len(levels) > DISTINCT_LIMIT:
+            self._forget(levels)
+
+    def _forget(self, levels: Counter[Key]) -> None:
+        """Half of the limit is enough to know the frequent ones, and a row id needs not be held in memory."""
+        by_count = np.sort(np.fromiter(levels.values(), np.int64, len(levels)))
+        most = int(by_count[-(DISTINCT_LIMIT // 2) - 1])
+        for key in [key for key, count in levels.items() if count <= most]:
+            self.forgotten[levels.pop(key)] += 1
+
+    @property
+    def n_categories(self) -> int:
+        """How many different categories there were; one that came back after it was forgotten counts again."""
+        return len(self.levels or ()) + self.forgotten.total()
 
     def left_out(self) -> str | None:
         """Why this column says nothing about a row, None if it does."""
@@ -179,7 +195,7 @@ class ColumnStatistics:
             return None
         if not present:
             return "all values are missing"
-        if self.family == "text" and self.levels is not None and len(self.levels) == present >= FEWEST_IDS:
+        if self.family == "text" and self.n_categories == present >= FEWEST_IDS:
             return "a row id: all its values are different"
         if self.family == "integer" and self.key.is_key:
             return "a row id: a key of integers that are all different"
