@@ -34,6 +34,9 @@ def fit(
     tokenizer: Annotated[
         str | None, options.of_tokens("bpe|gpt2|FILE", "How a --text is cut into tokens; learned unless given.")
     ] = None,
+    encoder: Annotated[
+        str | None, options.of_tokens("FOLDER", "A text encoder that sees odd topics: all-MiniLM-L6-v2, ...")
+    ] = None,
     reconstructor: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="combined, mlp or kernel for tables; transformer or a model's folder else."),
@@ -50,6 +53,15 @@ def fit(
     aggregate: Annotated[
         str | None, typer.Option(metavar="mean|rms|max|log_mean_exp", help="How cells or tokens become one score.")
     ] = None,
+    levels: Annotated[
+        str | None, typer.Option(metavar="0.2,0.5,...", help="Shares of a row to hide, instead of the usual ones.")
+    ] = None,
+    views_per_level: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="How often each level looks at a row; fewer is faster.")
+    ] = None,
+    contamination: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="Of a table's rows: those thought to be anomalies.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Equal seeds give equal models.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, ...")] = "auto",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a training that was interrupted.")] = False,
@@ -65,7 +77,7 @@ def fit(
     debug: options.Debug = False,
 ) -> None:
     """Learn what is normal from a file of normal rows: tables, or with --text or --sequence one column of tokens."""
-    from maskdiff.cli.learning import Learning
+    from maskdiff.cli.learning import Learning, Probing
     from maskdiff.files import open_rows
     from maskdiff.files.checkpoint import Checkpoint
     from maskdiff.storage import save
@@ -76,8 +88,9 @@ def fit(
     _check_device(device)
     how = {"category": categorical, "number": numeric, "date": dates, "drop": drop, "only": columns}
     settings: dict[str, Any] = {"preset": preset, "aggregate": aggregate, "false_alarm_rate": false_alarm_rate}
-    settings |= {"device": device, "seed": seed}
-    asked = Learning(text, sequence, separator, tokenizer, reconstructor, how, steps, settings)
+    settings |= {"device": device, "seed": seed, "contamination": contamination, "encoder": encoder}
+    probes = Probing(levels, views_per_level)
+    asked = Learning(text, sequence, separator, tokenizer, reconstructor, how, steps, settings, probes)
     checkpoint = Checkpoint(f"{out}.checkpoint", resume=resume, seconds=checkpoint_seconds)
     reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines)
     with open_rows(rows, reading, again=True) as file, voice.progress() as progress, checkpoint.told(voice.note):

@@ -13,9 +13,31 @@ if TYPE_CHECKING:
     from maskdiff.detectors import Detector
     from maskdiff.files import NormalItems, NormalRows, RowFile
     from maskdiff.files.labels import Labels
+    from maskdiff.probes import ProbeGrid
 
 Names = list[str] | None
 _ONLY = "only"
+
+
+@dataclass(frozen=True)
+class Probing:
+    """What of the probes is asked for; the rest stays as it goes with the reconstructor."""
+
+    levels: str | None = None
+    views_per_level: int | None = None
+
+    def of(self, detector: Detector) -> ProbeGrid | None:
+        """The probes for this detector, None where nothing was asked for."""
+        asked = {"levels": self._levels(), "views_per_level": self.views_per_level}
+        told: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+        return replace(detector.probe_grid(), **told) if told else None
+
+    def _levels(self) -> tuple[float, ...] | None:
+        try:
+            return None if self.levels is None else tuple(float(level) for level in self.levels.split(","))
+        except ValueError:
+            message = f"levels are numbers with commas between, such as 0.2,0.5,0.8; got {self.levels!r}."
+            raise SettingError(message) from None
 
 
 @dataclass(frozen=True)
@@ -33,14 +55,17 @@ class Learning:
     how: Mapping[str, Names]
     steps: int | None
     settings: Mapping[str, Any]
+    probing: Probing
 
     def __post_init__(self) -> None:
         if self.text is not None and self.sequence is not None:
             raise SettingError("a row is either a text or a sequence; give --text or --sequence, not both.")
         if self.separator is not None and self.sequence is None:
             raise SettingError("--separator says where to split a sequence; say which column holds it with --sequence.")
-        if self.tokenizer is not None and self.text is None:
-            raise SettingError("--tokenizer says how to cut texts; say which column holds them with --text.")
+        if self.text is None and (self.tokenizer is not None or self.settings["encoder"] is not None):
+            raise SettingError("--tokenizer and --encoder are for texts; say which column holds them with --text.")
+        if self.column is not None and self.settings["contamination"] is not None:
+            raise SettingError("--contamination is for tables; leave odd rows out of the file, or mark them: --label.")
         if self.column is not None and any(self.how.values()):
             raise SettingError(
                 "--columns, --drop, --categorical, --numeric and --dates are for tables; of a file with texts or "
@@ -54,12 +79,16 @@ class Learning:
 
     def begin(self, file: RowFile, labels: Labels | None, progress: Any) -> tuple[Detector, NormalRows | NormalItems]:
         """The detector, not yet fitted, and the rows to fit it on."""
+        detector: Detector
+        found: NormalRows | NormalItems
         settings = {name: value for name, value in self.settings.items() if value is not None} | {"progress": progress}
         if self.reconstructor is not None or self.steps is not None:
             settings["reconstructor"] = self._reconstructor()
         if self.column is None:
-            return self._table(file, labels, settings)
-        return self._tokens(file, labels, settings, self.column)
+            detector, found = self._table(file, labels, settings)
+        else:
+            detector, found = self._tokens(file, labels, settings, self.column)
+        return detector.set_params(probes=self.probing.of(detector)), found
 
     def _table(self, file: RowFile, labels: Labels | None, settings: dict[str, Any]) -> tuple[Detector, NormalRows]:
         from maskdiff.detectors import TableDetector

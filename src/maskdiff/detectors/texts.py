@@ -131,9 +131,9 @@ class TextDetector(TokenDetector):
         sources = {**alone.sources, MEANING: Meanings(nearest)}
         return Evidence(sources, (*alone.kinds, Kind(MEANING, "mean"))).on_one_scale(held_out, callback=callback)
 
-    def _ends(self, X: Any, codes: Windows) -> NDArray[np.int64]:
+    def word_ends(self, X: Any, codes: Windows) -> NDArray[np.int64]:
         """Pieces of one new word are named together: the tokenizer only spells it because it does not know it."""
-        ends = np.array(super()._ends(X, codes))
+        ends = np.array(super().word_ends(X, codes))
         unseen = codes.counts & ~codes.known
         lines = np.flatnonzero(unseen.any(axis=1))
         needed, place = np.unique(codes.row[lines], return_inverse=True)

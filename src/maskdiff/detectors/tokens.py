@@ -147,7 +147,7 @@ class TokenDetector(Detector):
         verdicts = verdicts or self.judge(X)
         codes = verdicts.codes
         assert isinstance(codes, Windows)
-        ends = self._ends(X, codes)
+        ends = self.word_ends(X, codes)
         together = _together(verdicts.contributions, ends)
         cells = _strongest(odd_cells(together, top), codes, verdicts.anomaly_score, top)
         rate = as_schedule(self.schedule).mask_rate(torch.tensor(self.probes_.levels[0])).item()
@@ -169,7 +169,7 @@ class TokenDetector(Detector):
         verdicts = verdicts or self.judge(X)
         codes, items = verdicts.codes, self.encoder_.read(X)
         assert isinstance(codes, Windows)
-        ends = self._ends(X, codes)
+        ends = self.word_ends(X, codes)
         together = _together(verdicts.contributions, ends)
         named = codes.counts & np.column_stack([np.full(len(ends), True), ends[:, 1:] != ends[:, :-1]])
         line, cell = np.nonzero(named)
@@ -184,7 +184,7 @@ class TokenDetector(Detector):
             pieces.append(shade(text, words, strengths(added)))
         return pieces
 
-    def _ends(self, X: Any, codes: Windows) -> NDArray[np.int64]:
+    def word_ends(self, X: Any, codes: Windows) -> NDArray[np.int64]:
         """For each cell the last one that is named together with it, shape (L, F); here each stands alone."""
         return np.broadcast_to(np.arange(codes.values.shape[1]), codes.values.shape)
 

@@ -23,7 +23,7 @@ from maskdiff.report.subject import Rows, Subject
 from maskdiff.report.tokens import Tokens
 
 # What rows are made of -> who counts and shows them.
-SUBJECTS: dict[str, Callable[[Detector], Subject]] = {"columns": Columns, "symbols": Tokens, "tokens": Tokens}
+SUBJECTS: dict[str, Callable[[Any], Subject]] = {"columns": Columns, "symbols": Tokens, "tokens": Tokens}
 
 
 class ReportBuilder:

@@ -174,4 +174,6 @@ def described(source: Any) -> str:
 def settings(detector: Detector) -> list[tuple[str, str]]:
     """The detector's settings as it was made, but for those that say nothing about the scores."""
     silent = ("progress", "device", "probes", "columns", "false_alarm_rate")
-    return [(name, str(value)) for name, value in detector.get_params(deep=False).items() if name not in silent]
+    told = {name: value for name, value in detector.get_params(deep=False).items() if name not in silent}
+    # What was not set needs no telling; a reconstructor that was handed over is told above.
+    return [(name, str(value)) for name, value in told.items() if isinstance(value, str | int | float)]

@@ -126,7 +126,7 @@ class Subject(Protocol):
     """One kind of rows. It counts them batch by batch, and tells what it counted."""
 
     words: Words
-    names: Sequence[str]
+    names: list[str]
 
     def read(self, X: Any) -> Rows:
         """The rows of X."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.codes import FloatArray
-from maskdiff.detectors import Detector, Verdicts
+from maskdiff.detectors import TokenDetector, Verdicts
 from maskdiff.encoders.intake import Table, read_table
 from maskdiff.encoders.sequence import Span
 from maskdiff.encoders.windows import Windows
@@ -26,10 +26,10 @@ EXPLAINED = 8
 # Longer texts are shown around their odd tokens only.
 LONGEST_TEXT = 1500
 MOST_OFTEN_ODD = 200
-EXAMPLES = 3
+EXAMPLES = 6
 # New tokens are remembered by name until there are too many; then only those met most often so far.
 MOST_NEW, NEW_KEPT = 10_000, 1_000
-NEVER_SEEN = "(never seen)"
+NEVER_SEEN = "never seen before"
 
 
 def words_for(parts: str, row: str) -> Words:
@@ -50,7 +50,7 @@ WORDS = {"tokens": words_for("tokens", "text"), "symbols": words_for("symbols", 
 class Tokens:
     """Counts what each token adds to the scores of the alarms and of the other rows."""
 
-    def __init__(self, detector: Detector) -> None:
+    def __init__(self, detector: TokenDetector) -> None:
         self.detector, self.encoder = detector, detector.encoder_
         self.words = WORDS[self.encoder.parts]
         self.names = self.encoder.schema_.names
@@ -87,13 +87,21 @@ class Tokens:
         odd = alarm & odd_tokens(row, added)
         pairs = np.unique(row[odd] * width + token[odd])  # a token counts once for each row
         self.odd += np.bincount(pairs % width, minlength=width)
-        new = np.flatnonzero(token == width - 1)
-        if len(new):
-            position = codes.start[line[new]] + cell[new]
-            self._add_new(self.encoder.display(rows.read, row[new], position))
+        self._count_new(rows, codes)
 
-    def _add_new(self, words: list[str]) -> None:
-        self.new += Counter(words)
+    def _count_new(self, rows: Rows, codes: Windows) -> None:
+        """Tokens never seen, by what they say; the pieces of one word together."""
+        new = codes.counts & ~codes.known
+        if not new.any():
+            return
+        ends = self.detector.word_ends(rows.read, codes)
+        line, cell = np.nonzero(new & np.column_stack([np.full(len(ends), True), ends[:, 1:] != ends[:, :-1]]))
+        last = ends[line, cell]
+        needed, place = np.unique(codes.row[line], return_inverse=True)
+        chosen = rows.read.take(needed)
+        texts, spans = self.encoder.written(chosen), self.encoder.spans(chosen)
+        for i, start, end in zip(place, codes.start[line] + cell, codes.start[line] + last, strict=True):
+            self.new[texts[i][spans[i][start][0] : spans[i][end][1]]] += 1
         if len(self.new) > MOST_NEW:
             self.new = Counter(dict(self.new.most_common(NEW_KEPT)))
 
@@ -185,7 +193,7 @@ class Tokens:
         return [(value, value, n) for value, n in counted.most_common(MOST_OFTEN_ODD)]
 
     def drift(self) -> TokenDrift:
-        return token_drift(self.labels.tolist(), self.learned, self.seen, tuple(self.new.most_common(EXAMPLES * 4)))
+        return token_drift(self.labels.tolist(), self.learned, self.seen, tuple(self.new.most_common(2 * EXAMPLES)))
 
     def facts(self) -> dict[str, Any]:
         parts, encoder = self.encoder.parts, self.encoder
