@@ -100,6 +100,7 @@ class TimeScale(TimeNetwork):
         return scale_loss(said.squeeze(1).square(), self.noise_T[time_B], n_columns)
 
     def score(self, rows_BW: Tensor) -> Tensor:
+        # The loss knows the root by its square alone: its sign is chance, and must not order the rows.
         root_B: Tensor = self.read(rows_BW).squeeze(1)
         return root_B.square()
 
