@@ -60,9 +60,6 @@ def evidence_table(records: Iterable[Record]) -> pd.DataFrame:
     overall = means.groupby(["method", "kind"], as_index=False, sort=False)[["roc", "pr"]].mean()
     told = pd.concat([means, overall.assign(set="mean")])
     told["both"] = told["roc"].map("{:.1f}".format) + " / " + told["pr"].map("{:.1f}".format)
-    order = told["kind"].unique()
-    return (
-        told.pivot(index=["method", "set"], columns="kind", values="both")[order]
-        .loc[told[["method", "set"]].drop_duplicates().itertuples(index=False, name=None)]
-        .reset_index()
-    )
+    lines = list(told[["method", "set"]].drop_duplicates().itertuples(index=False, name=None))
+    wide = told.pivot(index=["method", "set"], columns="kind", values="both")
+    return wide.loc[lines, told["kind"].unique()].reset_index()
