@@ -127,9 +127,12 @@ class TableDetector(Detector):
     def _compared(self, codes: Codes) -> Codes:
         """The rows to compare with: all, or a random part of them where too many are distinct."""
         limit = max(_MOST_COMPARED, _COMPARED_BITS // int(codes.schema.sizes.sum()))
-        if len(codes.distinct()[0]) <= limit:
+        order = np.random.default_rng(self.seed).permutation(len(codes))
+        # Some rows are enough to see that too many are distinct; to sort millions takes long, and much memory.
+        some = codes.take(order[: 4 * limit])
+        if len(some.distinct()[0]) <= limit and (len(some) == len(codes) or len(codes.distinct()[0]) <= limit):
             return codes
-        return codes.take(np.random.default_rng(self.seed).permutation(len(codes))[:limit])
+        return codes.take(order[:limit])
 
     def _codes(self, batches: Batches, train: IntArray, held_out: IntArray) -> tuple[Codes, Codes]:
         learned_from = np.zeros(1 + max(train.max(initial=-1), held_out.max(initial=-1)), dtype=np.bool_)
