@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
 
-from maskdiff.shading import Piece, shade, strengths, to_html, to_terminal
+from maskdiff.shading import Piece, excerpt, shade, strengths, to_html, to_plain, to_terminal
 
 
 @given(st.text(max_size=20), st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=5))
@@ -57,3 +57,26 @@ def test_rich_takes_the_pairs_without_reading_markup():
     console = Console(width=80, record=True, file=io.StringIO())
     console.print(Text.assemble(*pairs))
     assert console.export_text().strip() == "[bold]see[/bold] cash"
+
+
+@given(st.lists(st.tuples(st.text(max_size=30), st.floats(0, 1)), max_size=12), st.integers(5, 60), st.integers(0, 9))
+def test_an_excerpt_holds_the_text_but_for_what_it_says_is_left_out(told, most, around):
+    pieces = [Piece(text, strength) for text, strength in told]
+    parts, rest = excerpt(pieces, most, around), "".join(piece.text for piece in pieces)
+    whole = len(rest)
+    for part in parts:
+        left_out = int(part.text.split("(")[1].split()[0].replace(",", "")) if part.strength < 0 else 0
+        assert part.strength < 0 or rest.startswith(part.text)
+        rest = rest[left_out or len(part.text) :]
+    assert rest == ""
+    shown = sum(len(part.text) for part in parts if part.strength >= 0)
+    assert shown == whole if whole <= most else shown <= 2 * (most + 2 * around)
+
+
+def test_the_oddest_piece_of_a_long_text_is_always_shown():
+    pieces = [Piece("calm " * 500, 0.0), Piece("zoo", 1.0), Piece(" calm" * 500, 0.0)]
+    assert "[[zoo]]" in to_plain(excerpt(pieces, 100))
+
+
+def test_without_colours_odd_pieces_stand_in_brackets():
+    assert to_plain([Piece("see you ", 0.0), Piece("at", 0.2), Piece(" zoo", 1.0)]) == "see you at[[ zoo]]"

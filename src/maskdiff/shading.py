@@ -6,14 +6,14 @@ Nothing in the text is taken for markup: pieces hold the text as it is, and HTML
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TypeVar
 
 import numpy as np
 
-from maskdiff.codes import BoolArray, FloatArray
+from maskdiff.codes import FloatArray
 
 # Strengths from here on are drawn; below, a piece looks like any other.
 FAINTEST = 0.15
@@ -86,29 +86,27 @@ def excerpt(pieces: Sequence[P], most: int, around: int = 60) -> list[P]:
     >>> [piece.text for piece in excerpt(long, most=100, around=5)]
     ['… (495 characters) …', 'aaaaa', 'odd', 'zzzzz', '… (495 characters) …']
     """
-    ends = np.cumsum([len(piece.text) for piece in pieces])
-    total = int(ends[-1]) if len(ends) else 0
-    if total <= most:
+    lengths = np.array([len(piece.text) for piece in pieces], dtype=np.int64)
+    if lengths.sum() <= most:
         return list(pieces)
-    kept = np.zeros(total, dtype=np.bool_)
-    odd = [at for at in np.argsort([-piece.strength for piece in pieces], kind="stable") if pieces[at].level]
-    for at in odd or [0]:
-        first, last = ends[at] - len(pieces[at].text), min(ends[at], ends[at] - len(pieces[at].text) + most)
+    first = np.cumsum(lengths) - lengths
+    kept = np.zeros(lengths.sum(), dtype=np.bool_)
+    strongest = np.argsort([-piece.strength for piece in pieces], kind="stable").tolist()
+    for at in [at for at in strongest if pieces[at].level] or [0]:
+        kept[max(0, first[at] - around) : first[at] + min(lengths[at], most) + around] = True
         if kept.sum() >= most:
             break
-        kept[max(0, first - around) : last + around] = True
-    return [
-        part for at, piece in enumerate(pieces) for part in _kept(piece, kept[ends[at] - len(piece.text) : ends[at]])
-    ]
+    of_piece = np.where(kept, np.repeat(np.arange(len(pieces)), lengths), -1)
+    edges = np.flatnonzero(np.diff(of_piece, prepend=-2, append=-2)).tolist()
+    text = "".join(piece.text for piece in pieces)
+    return [_part(pieces, int(of_piece[a]), text[a:b]) for a, b in pairwise(edges)]
 
 
-def _kept(piece: P, kept: BoolArray) -> Iterator[P]:
-    """The runs of a piece that are kept, and in place of the others how long they were."""
-    for keep, places in groupby(range(len(kept)), key=lambda at: bool(kept[at])):
-        inside = list(places)
-        text = piece.text[inside[0] : inside[-1] + 1]
-        gap = f"… ({len(text):,} characters) …"
-        yield replace(piece, text=text) if keep else replace(piece, text=gap, strength=LEFT_OUT)
+def _part(pieces: Sequence[P], of: int, text: str) -> P:
+    """A part of a piece, or what stands for a part that is left out."""
+    if of >= 0:
+        return replace(pieces[of], text=text)
+    return replace(pieces[0], text=f"… ({len(text):,} characters) …", strength=LEFT_OUT)
 
 
 def to_plain(pieces: Sequence[Piece]) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from .messages import ODD, QUICK, messages, sessions, write_csv, write_lines
 from .running import call
 
 SERVICES = {"tcp": ("http", "smtp", "ftp"), "udp": ("dns", "ntp"), "icmp": ("echo",)}
@@ -59,3 +60,22 @@ def model(home: Path) -> Path:
     said = call("fit", home / "normal.csv", "-o", home / "model.maskdiff", *options)
     assert said.status == 0, said.err
     return home / "model.maskdiff"
+
+
+@pytest.fixture(scope="session")
+def inbox(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Messages: normal.csv to learn from, new.csv with odd ones last, a model; the same of log sessions."""
+    folder = tmp_path_factory.mktemp("inbox")
+    write_csv(folder / "normal.csv", ["id", "message"], [[i, text] for i, text in enumerate(messages(300, 1))])
+    new = [*messages(20, 2), *ODD]
+    lines: list[list[object]] = [[f"m{i}", text, int(i >= 20)] for i, text in enumerate(new)]
+    write_csv(folder / "new.csv", ["id", "message", "y"], lines)
+    said = call("fit", folder / "normal.csv", "--text", "message", "-o", folder / "text.maskdiff", *QUICK)
+    assert said.status == 0, said.err
+    logs = [{"block": i, "events": events} for i, events in enumerate(sessions(300, 1))]
+    write_lines(folder / "normal.jsonl", logs)
+    odd = [["allocate", "receive", "exception", "stored"], ["stored", "allocate"]]
+    write_lines(folder / "new.jsonl", [{"block": i, "events": e} for i, e in enumerate([*sessions(20, 2), *odd])])
+    said = call("fit", folder / "normal.jsonl", "--sequence", "events", "-o", folder / "logs.maskdiff", *QUICK)
+    assert said.status == 0, said.err
+    return folder

@@ -17,6 +17,7 @@ from maskdiff.report import ReportBuilder, write_report
 from ..conftest import make_connections
 from .pages import WHEN, Page, connections_detector, odd_connections
 from .test_escaping import NASTY, services
+from .test_tokens import SPAM, some_texts, text_detector
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -51,6 +52,14 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page with a few hundred anomalies."""
     path = tmp_path_factory.mktemp("report") / "report.html"
     write_report(connections_detector(), odd_connections(400), path, source="connections.csv", when=WHEN)
+    return path
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page about texts, four of them odd."""
+    path = tmp_path_factory.mktemp("texts") / "texts.html"
+    write_report(text_detector(), some_texts(30, *SPAM), path, when=WHEN)
     return path
 
 
@@ -326,3 +335,57 @@ def test_tables_have_captions_and_heads_that_say_what_they_head(visit: Any, repo
     assert page.evaluate("[...document.querySelectorAll('th')].filter(th => !th.scope).length") == 0
     nameless = "[...document.querySelectorAll('input, select')].filter(node => !node.labels.length).length"
     assert page.evaluate(nameless) == 0
+
+
+# Texts ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["hover", "focus"])
+def test_a_shaded_token_tells_what_was_expected(visit: Any, texts: Path, way: str) -> None:
+    page, rows = visit(texts), told(texts).rows()
+    at = next(i for i, row in enumerate(rows) if row["values"]["text"] == "see you at zoo")
+    zoo = page.locator(f"{LINES}:nth-child({at + 1}) mark.odd")
+    assert zoo.evaluate("node => node.firstChild.textContent") == "zoo"
+    getattr(zoo, way)()
+    tip = page.locator("#tip").inner_text()
+    assert f"expected “{rows[at]['cells'][0]['expected']}”" in tip
+    assert "never seen in training" in tip
+    assert "expected" in zoo.text_content()
+
+
+def test_texts_are_found_filtered_by_odd_token_and_shown_with_reasons(visit: Any, texts: Path) -> None:
+    page, rows = visit(texts), told(texts).rows()
+    page.select_option("#odd-column", label=page.locator("#odd-column option", has_text="claim").inner_text())
+    odd = [row for row in rows if any(cell["odd"] and cell["value"] == "claim" for cell in row["cells"])]
+    wait_for_status(page, f"Anomalies 1 to {len(odd)} of {len(odd)} that match, of {len(rows)}")
+    page.click("#reset")
+    page.fill("#find", "ZOO")
+    wait_for_status(page, f"Anomalies 1 to 1 of 1 that match, of {len(rows)}")
+    page.select_option("#view", "reasons")
+    shown = page.locator(f"{LINES} td:last-child").inner_text()
+    assert shown.startswith("see you at zoo")
+    assert "expected" in shown
+
+
+def test_texts_say_the_same_with_and_without_scripts(visit: Any, texts: Path) -> None:
+    with_scripts, without = visit(texts), visit(texts, java_script_enabled=False)
+    with_scripts.select_option("#view", "reasons")
+    assert with_scripts.locator(LINES).all_inner_texts() == without.locator(LINES).all_inner_texts()
+
+
+@pytest.mark.parametrize("view", ["reasons", "ranked"])
+def test_a_phone_shows_texts_without_scrolling_sideways(visit: Any, texts: Path, view: str) -> None:
+    page = visit(texts, viewport=PHONE)
+    page.select_option("#view", view)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_paper_gets_texts_with_what_was_expected(visit: Any, texts: Path) -> None:
+    page = visit(texts)
+    page.evaluate(
+        "addEventListener('beforeprint', () => { window.paper = document.querySelector('#list').innerText; })"
+    )
+    page.pdf()
+    paper = page.evaluate("window.paper")
+    assert "see you at zoo" in paper
+    assert paper.count("expected") >= len(SPAM)

@@ -36,7 +36,7 @@ def words_for(parts: str, row: str) -> Words:
     part = parts.removesuffix("s")
     return Words(
         *(row, f"{row}s", part, parts, part, parts),
-        heads=f"The {row}, odd {parts} shaded; below them their share of the score and what was expected",
+        heads=f"The {row} with its odd {parts} shaded; below, their share of the score and what was expected",
         value=part,
         group=f"Oddest {part}",
         pattern=f"Other odd {parts} with it",

@@ -55,7 +55,7 @@
 
   const expectation = (told) => {
     if (told.asExpected) return [`the likeliest, yet only ${percent(told.probability)} likely`];
-    return ["expected ", make("span", "value", told.expected), ` (${percent(told.probability)})`];
+    return ["expected ", make("span", "value", isText ? `“${told.expected}”` : told.expected), ` (${percent(told.probability)})`];
   };
 
   // Every cell is made of text nodes: whatever a value holds, it is shown and never read as markup.
@@ -71,16 +71,16 @@
   const reasons = (row) => {
     const found = list.cells(row).filter((told) => told.odd);
     const box = cell("td", "cell", "", "", make("ul", "cells", ...found.map(reason)));
-    if (isText && list.pieces(row).length) box.prepend(make("p", "text value", ...list.pieces(row).map(shaded)));
+    if (isText && list.pieces(row).length) box.prepend(make("p", "text value", ...list.pieces(row).map((piece) => shaded(piece, list.cells(row)))));
     if (list.more(row)) box.append(make("p", "more", `and ${count(list.more(row))} more`));
     return [box];
   };
 
   // A piece of a text as it is drawn: plain, shaded, or the words for what is left out.
-  const shaded = ({ text, strength, cell: at }) => {
+  const shaded = ({ text, strength, cell: at }, told) => {
     if (strength < 0) return make("span", "gap", text);
     if (!strength && at < 0) return document.createTextNode(text);
-    const mark = make("mark", "", text);
+    const mark = make("mark", told[at]?.odd ? "odd" : "", text);
     mark.style.setProperty("--s", strength.toFixed(2));
     return mark;
   };
@@ -102,7 +102,7 @@
     const pieces = list.pieces(row), told = list.cells(row);
     if (!pieces.length) return reasons(row);
     const text = make("p", "text value", ...pieces.map((piece) => {
-      const node = shaded(piece);
+      const node = shaded(piece, told);
       return piece.cell < 0 ? node : explain(node, told[piece.cell], row);
     }));
     return [cell("td", "cell", "", "", text)];

@@ -1,0 +1,192 @@
+"""A report about texts or sequences says of tokens what one about tables says of columns."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from maskdiff import ProbeGrid, SequenceDetector, Steps, TextDetector, Training
+from maskdiff.reconstructors import TransformerReconstructor
+from maskdiff.report import ReportBuilder, build_report, write_report
+from maskdiff.report.drift import token_drift
+from maskdiff.report.tokens import LONGEST_TEXT
+from maskdiff.report.words import percent
+
+from .pages import WHEN, Page
+
+SAYS = ("see you at nine", "see you at ten", "call me at ten", "call me later")
+SPAM = ["claim your prize at ten", "see you at zoo", "claim cash later", "claim <b>cash</b> & more"]
+
+
+@cache
+def text_detector() -> TextDetector:
+    return TextDetector(_small(), probes=ProbeGrid((0.2, 0.6), 2), column="text", progress=False).fit(some_texts(200))
+
+
+@cache
+def log_detector() -> SequenceDetector:
+    normal = [["open", "read", "close"], ["open", "write", "close"]] * 100
+    return SequenceDetector(_small(), probes=ProbeGrid((0.2, 0.6), 2), progress=False).fit(normal)
+
+
+def _small() -> TransformerReconstructor:
+    quick = Training(Steps(60), batch_size=32, learning_rate=0.01)
+    return TransformerReconstructor(width=16, heads=2, feed_forward=32, training=quick)
+
+
+def some_texts(n: int, *more: str) -> pd.DataFrame:
+    texts = [SAYS[i % len(SAYS)] for i in range(n)] + list(more)
+    return pd.DataFrame({"id": [f"T{i}" for i in range(len(texts))], "text": texts})
+
+
+def text_page(*more: str, n: int = 30, **told: Any) -> Page:
+    return Page(build_report(text_detector(), some_texts(n, *more), when=WHEN, **told))
+
+
+def written_out(page: Page) -> list[list[str]]:
+    return page.table("Rank", "odd tokens shaded")
+
+
+def test_every_alarm_shows_its_whole_text_and_what_stands_beside_it() -> None:
+    X = some_texts(30, *SPAM)
+    verdicts = text_detector().judge(X)
+    rows = text_page(*SPAM).rows()
+    assert {row["number"] for row in rows} == set(np.flatnonzero(verdicts.is_anomaly).tolist()) >= {30, 31, 32, 33}
+    for row in rows:
+        assert row["values"] == {"text": X["text"][row["number"]]}
+        assert row["context"] == {"id": f"T{row['number']}"}
+
+
+def test_tokens_are_those_that_explain_names() -> None:
+    X = some_texts(30, *SPAM)
+    told = text_detector().explain(X, top=8)
+    for row in text_page(*SPAM).rows():
+        own = told[told["row"] == row["number"]]
+        assert [cell["value"] for cell in row["cells"]] == own["value"].tolist()
+        assert [cell["expected"] for cell in row["cells"]] == own["expected"].tolist()
+
+
+def test_the_pieces_put_together_are_the_text_and_odd_ones_point_at_their_reason() -> None:
+    page = text_page(*SPAM, "caf\u00e9 \U0001f389 prize")
+    for at, row in enumerate(page.rows()):
+        flat, units = page.data["marks"][at], row["values"]["text"].encode("utf-16-le")
+        begin, found = 0, []
+        for length, _, cell in (flat[i : i + 3] for i in range(0, len(flat), 3)):
+            found.append((units[2 * begin : 2 * (begin + length)].decode("utf-16-le"), cell))
+            begin += length
+        assert "".join(text for text, _ in found) == row["values"]["text"]
+        odd = {i: cell["value"] for i, cell in enumerate(row["cells"])}
+        assert all(odd[cell] == text for text, cell in found if cell >= 0)
+
+
+def test_without_scripts_texts_are_shaded_and_reasons_stand_below() -> None:
+    page = text_page(*SPAM)
+    marked = [attributes for tag, attributes in page.elements if tag == "mark"]
+    assert len([mark for mark in marked if mark.get("class") == "odd"]) >= len(SPAM)
+    for line in written_out(page):
+        assert "expected" in line[-1] or "the likeliest" in line[-1]
+
+
+def test_a_text_that_holds_markup_is_shown_as_text() -> None:
+    page = text_page("<script>alert(1)</script>", "</mark></p><img src=x onerror=alert(2)>", SPAM[3])
+    assert not {"b", "img"} & {tag for tag, _ in page.elements}
+    assert len(page.scripts) == 3
+    assert "<script>alert(1)</script>" in page.text
+
+
+def test_tokens_carry_what_the_contributions_of_the_alarms_add_up_to() -> None:
+    X = some_texts(30, *SPAM)
+    verdicts = text_detector().judge(X)
+    codes, labels = verdicts.codes, text_detector().encoder_.schema_.fields[0].labels
+    alarm = verdicts.is_anomaly[codes.row][:, None] & codes.counts
+    known = {label: verdicts.contributions[alarm & (codes.values == i)].sum() for i, label in enumerate(labels)}
+    known["never seen before"] = verdicts.contributions[alarm & ~codes.known].sum()
+    total = verdicts.contributions[alarm].sum()
+    lines = text_page(*SPAM).table("Token", "Share of the anomalies")
+    assert lines[0][0].startswith("never seen before such as claim, ")
+    for line in lines:
+        name = next(name for name in known if line[0].split(" such as")[0] == name)
+        assert line[2] == percent(known[name] / total)
+
+
+def test_alarms_with_the_same_oddest_token_are_one_group() -> None:
+    page = text_page("claim me later", "claim me at ten", "see you at zoo")
+    lines = page.table("Oddest token", "Highest score")
+    assert [line[0] for line in lines] == ["claim"]
+    assert lines[0][2] == "2"
+
+
+def test_new_and_changed_tokens_are_told_as_drift() -> None:
+    text = " ".join(text_page(*["claim prize"] * 30).text.split())
+    assert "never seen in training, most often claim 30\N{MULTIPLICATION SIGN}" in text
+    assert "prize 30\N{MULTIPLICATION SIGN}" in text
+
+
+def test_token_drift_is_that_of_a_hand() -> None:
+    learned, scored = np.array([500, 500, 0]), np.array([900, 50, 50])
+    drift = token_drift(["a", "b"], learned, scored, (("c", 50),))
+    # a 50% -> 90%, b 50% -> 5%, new 0% -> 5%: half of 40 + 45 + 5
+    assert drift.distance == pytest.approx(0.45)
+    assert drift.unseen == pytest.approx(0.05)
+    assert [(c.label, c.before, c.now) for c in drift.changes] == [("b", 0.5, 0.05), ("a", 0.5, 0.9)]
+    assert drift.strong
+    assert token_drift(["a", "b"], learned, np.array([101, 99, 0]), ()).changes == ()
+
+
+def test_empty_texts_are_counted_and_not_scored() -> None:
+    page = text_page("", "   ", n=20)
+    text = " ".join(page.text.split())
+    assert "2 texts without a single token could not be judged" in text
+    assert "The bars are the 20 scored rows" in text
+
+
+def test_of_long_texts_the_surroundings_of_odd_tokens_are_shown() -> None:
+    long = "see you at ten " * 2000
+    page = text_page(long + "zoo " + long)
+    (text,) = [row["values"]["text"] for row in page.rows() if row["number"] == 30]
+    assert "zoo" in text
+    assert "characters) …" in text
+    assert len(text) < 2 * LONGEST_TEXT
+
+
+def test_sequences_are_told_by_their_symbols() -> None:
+    X = [["open", "read", "close"]] * 20 + [["open", "steal", "close"], ["close", "open", "read"]]
+    page = Page(build_report(log_detector(), X, when=WHEN))
+    rows = {row["number"]: row for row in page.rows()}
+    assert rows[20]["values"] == {"sequence": "open steal close"}
+    assert rows[20]["cells"][0]["value"] == "steal"
+    assert "sequences stand out" in page.text.replace("\n", " ") or "of 22 sequences" in page.text
+    assert page.table("Symbol", "Share of the anomalies")
+
+
+def test_lists_columns_and_tables_of_texts_give_the_same_rows() -> None:
+    X = some_texts(30, *SPAM)
+    detector = text_detector()
+    told = [
+        Page(build_report(detector, rows, when=WHEN)).data["score"]
+        for rows in (X, X["text"], X["text"].tolist(), [X[:20], X[20:]], iter([X[:7], X[7:]]))
+    ]
+    assert all(one == told[0] for one in told)
+
+
+def test_fewer_texts_are_whole_where_the_page_would_grow_too_long() -> None:
+    builder = ReportBuilder(text_detector())
+    builder.book.room = 40
+    builder.add(some_texts(0, *SPAM))
+    kept = [alarm.marks is not None for alarm in builder.book.alarms]
+    assert kept[0]
+    assert not kept[-1]
+    assert all(alarm.cells for alarm in builder.book.alarms)
+    assert builder.html(when=WHEN)
+
+
+def test_no_anomalies_and_no_texts_are_said_in_words(tmp_path: Path) -> None:
+    for n in (0, 8):
+        write_report(text_detector(), some_texts(n), tmp_path / "r.html", when=WHEN)
+        text = Page((tmp_path / "r.html").read_text(encoding="utf-8")).text
+        assert "No text scored above the threshold" in text
