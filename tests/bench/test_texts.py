@@ -80,6 +80,10 @@ def test_methods_on_embeddings_are_named_after_the_embedder() -> None:
     assert set(text_methods(as_embedder(mini))) - set(text_methods()) == {f"mini+{name}" for name in ON_EMBEDDINGS}
 
 
+def test_our_own_detector_takes_the_encoder_of_a_folder_too(tiny_encoder: Path) -> None:
+    assert {"default", "default+mini", "mini+lof"} <= set(text_methods(as_embedder(tiny_encoder, model="mini")))
+
+
 def test_every_published_method_on_texts_can_be_run_or_is_only_listed() -> None:
     listed = {"CVDD", "DATE", "FATE"}
     runnable = {method.published for method in METHODS.values()}

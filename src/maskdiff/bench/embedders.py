@@ -70,9 +70,12 @@ def _known(embedder: Embedder) -> dict[str, Vectors]:
 
 
 def as_embedder(given: Embed | str | os.PathLike[str], *, model: str | None = None, device: str = "auto") -> Embedder:
-    """An embedder from a function, a folder with an encoder, or the URL of a service (which needs a `model`)."""
+    """An embedder from a function, a folder with an encoder, or the URL of a service, which has to be told a `model`.
+
+    Elsewhere `model` is only the name in the records, instead of the function's or the folder's.
+    """
     if callable(given):
-        return Embedder(getattr(given, "__name__", type(given).__name__), given)
+        return Embedder(model or str(getattr(given, "__name__", type(given).__name__)), given)
     told = os.fspath(given)
     if told.startswith(("http://", "https://")):
         if not model:
@@ -80,7 +83,7 @@ def as_embedder(given: Embed | str | os.PathLike[str], *, model: str | None = No
         return Embedder(model, Endpoint(told, model))
     if not Path(told).is_dir():
         raise SettingError(f"{told!r} is neither a folder with an encoder nor a URL; name one of these.")
-    return Embedder(Path(told).resolve().name, Folder(told, device))
+    return Embedder(model or Path(told).resolve().name, Folder(told, device))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from maskdiff.bench.baselines import neighbours, pyod
 from maskdiff.bench.baselines.encoded import Matrix, MatrixDetector
-from maskdiff.bench.embedders import Embedder
+from maskdiff.bench.embedders import Embedder, Folder
 from maskdiff.bench.methods import Detector, Method
 from maskdiff.codes import FloatArray
 from maskdiff.detectors import TextDetector
@@ -110,6 +110,8 @@ def text_methods(embedder: Embedder | None = None) -> dict[str, Method]:
     if embedder is None:
         return METHODS
     embedded = {f"{embedder.name}+{name}": _embedded(build) for name, build in ON_EMBEDDINGS.items()}
+    if isinstance(embedder.embed, Folder):
+        embedded[f"default+{embedder.name}"] = _ours(encoder=embedder.embed.folder)
     return {**METHODS, **embedded}
 
 

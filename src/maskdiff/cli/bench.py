@@ -66,7 +66,9 @@ def text(
         str | None,
         typer.Option(metavar="FOLDER|URL", help="For methods on embeddings: an encoder's folder, or a service's URL."),
     ] = None,
-    model: Annotated[str | None, typer.Option(help="The model the service is asked for.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The model the service is asked for; for a folder, its name in the records.")
+    ] = None,
     seeds: Seeds = 5,
     out: Annotated[str, _out("results/text.jsonl")] = "results/text.jsonl",
     device: Device = "auto",
