@@ -59,8 +59,8 @@ def test_texts_stand_beside_the_published_ones_and_are_not_mixed_with_tables() -
 def test_runtimes_count_only_where_they_were_asked_for() -> None:
     timed = record("bank", "copod", 0, 0.6, task="runtime", fit_seconds=0.5, score_seconds=0.25)
     text = summary([timed, record("bank", "copod", 0, 0.6)]).markdown
-    assert "| copod | 0.50 (0.01) | 0.25 (0.02) |" in text
-    assert len(runtime_results([timed])) == 2
+    assert "| copod | 0.50 (0.01) | 0.25 (0.02) | 0.75 (0.03) |" in text
+    assert len(runtime_results([timed])) == 3
 
 
 def test_files_are_written_for_people_and_programs_with_a_picture(tmp_path: Path) -> None:
