@@ -56,7 +56,7 @@ def test_the_kernel_knows_what_the_oracle_knows(surprises: pd.DataFrame) -> None
 @pytest.mark.usefixtures("quick")
 def test_every_level_and_number_of_views_is_measured_on_every_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sets.GENERATED, "tiny", lambda: make_claims(n=300, seed=0))
-    table = levels.measure(sets=["tiny"], levels=(0.2, 0.6), views=(1, 4), device="cpu", progress=False)
+    table = levels.measure(sets=["tiny"], levels=(0.2, 0.6), views=(1, 4), n_test=80, device="cpu", progress=False)
     assert table[["level", "views"]].to_numpy().tolist() == [[0.2, 1], [0.2, 4], [0.6, 1], [0.6, 4], ["all", 4]]
     assert table["roc_auc"].between(0, 100).all()
     assert table["roc_auc"].nunique() > 2

@@ -139,7 +139,7 @@ def figure(
     out: Annotated[str, typer.Option("--out", "-o", metavar="PICTURE", help="The file to write: .png, .svg, .pdf.")],
     data: Data = None,
     sets: Annotated[Names | None, typer.Option(metavar="NAMES", help="levels: the tables to probe.")] = None,
-    rows: Annotated[int | None, typer.Option(min=10, help="synthetic, theory: rows to measure on.")] = None,
+    rows: Annotated[int | None, typer.Option(min=10, help="How many rows to measure on.")] = None,
     seed: Annotated[int, typer.Option(help="Equal seeds give equal pictures.")] = 0,
     device: Device = "auto",
     quiet: options.Quiet = False,
