@@ -27,7 +27,7 @@ from maskdiff.errors import MaskdiffError
 OURS, YOURS, INTERRUPTED, UNREAD = 1, 2, 130, 141
 
 app = typer.Typer(
-    help="Find anomalies in tables and the cells that explain them.",
+    help="Find odd rows in tables, and odd texts, and what makes them so.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -50,7 +50,7 @@ def _version(asked: bool) -> None:
 def options(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="And stop.")] = False,
 ) -> None:
-    """Find anomalies in tables and the cells that explain them."""
+    """Find odd rows in tables, and odd texts, and what makes them so."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

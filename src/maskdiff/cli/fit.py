@@ -60,7 +60,7 @@ def fit(
         int | None, typer.Option(metavar="N", min=1, help="How often each level looks at a row; fewer is faster.")
     ] = None,
     contamination: Annotated[
-        float | None, typer.Option(metavar="SHARE", help="Of a table's rows: those thought to be anomalies.")
+        float | None, typer.Option(metavar="SHARE", help="Of a table: how many of the rows may be anomalies.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Equal seeds give equal models.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, ...")] = "auto",
@@ -76,7 +76,7 @@ def fit(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Learn what is normal from a file of normal rows: tables, or with --text or --sequence one column of tokens."""
+    """Learn what is normal from a file of normal rows: a table, or a column of texts (--text) or lists (--sequence)."""
     from maskdiff.cli.learning import Learning, Probing
     from maskdiff.files import open_rows
     from maskdiff.files.checkpoint import Checkpoint
