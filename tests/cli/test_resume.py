@@ -15,8 +15,10 @@ import torch
 
 import maskdiff
 from maskdiff.files.checkpoint import Checkpoint
+from maskdiff.reconstructors import TransformerReconstructor
 
 from .conftest import connections
+from .messages import messages
 from .running import call, environment, same_model
 
 
@@ -45,6 +47,23 @@ def test_a_resumed_training_gives_the_network_of_an_uninterrupted_one(settings, 
     assert keeper.resumed_at == 40
     weights = [detector.reconstructor_.network_.state_dict() for detector in (resumed, whole)]
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[1])
+    assert resumed.calibration_.scores.tolist() == whole.calibration_.scores.tolist()
+
+
+def fitted_on_texts(keeper=None):
+    training = maskdiff.Training(maskdiff.Steps(30), look_every=10, batch_size=16)
+    small = TransformerReconstructor(width=16, heads=2, feed_forward=32, training=training)
+    detector = maskdiff.TextDetector(small, probes=maskdiff.ProbeGrid((0.3,), 2), progress=False)
+    return detector.fit_batches(lambda: [messages(60, 1), messages(60, 2)], keeper=keeper)
+
+
+def test_a_resumed_training_on_texts_ends_where_it_would_have_ended(tmp_path):
+    path = str(tmp_path / "checkpoint")
+    with pytest.raises(KeyboardInterrupt):
+        fitted_on_texts(Interrupting(path, seconds=0))
+    keeper = Checkpoint(path, resume=True, seconds=0)
+    resumed, whole = fitted_on_texts(keeper), fitted_on_texts()
+    assert keeper.resumed_at == 10
     assert resumed.calibration_.scores.tolist() == whole.calibration_.scores.tolist()
 
 

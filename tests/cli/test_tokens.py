@@ -225,16 +225,18 @@ def test_one_megabyte_of_text_is_scored_whole_and_shown_in_parts(inbox, tmp_path
         ("fit {0}/normal.csv -o {1}/m --text message --tokenizer nowhere.json", "nowhere.json"),
         ("fit {0}/normal.csv -o {1}/m --text message --encoder {0}/nowhere", "nowhere"),
         ("fit {0}/normal.csv -o {1}/m --text message --contamination 0.1", "is for tables"),
+        ("fit {1}/texts.csv -o {1}/m", "A column of texts is for TextDetector (--text)."),
         ("score {0}/text.maskdiff {0}/new.jsonl", "has no column 'message'"),
         ("score {0}/logs.maskdiff {1}/mixed.jsonl", "row 2 is a plain string, 'allocate receive'"),
     ],
 )
 def test_mistakes_with_texts_are_told_in_one_line(wrong, told, inbox, tmp_path):
     write_lines(tmp_path / "mixed.jsonl", [{"events": ["allocate"]}, {"events": "allocate receive"}])
+    write_csv(tmp_path / "texts.csv", ["t"], [[f"{i} {text}"] for i, text in enumerate(messages(30, 1))])
     said = call(*wrong.format(inbox, tmp_path).split())
     assert said.is_refusal, said
     assert told in said.err
-    assert [path.name for path in tmp_path.iterdir()] == ["mixed.jsonl"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mixed.jsonl", "texts.csv"]
 
 
 def test_texts_through_a_pipe(inbox):

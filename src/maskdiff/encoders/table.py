@@ -20,7 +20,10 @@ from maskdiff.errors import EmptyTableError, LeftOutWarning, ModelFileError, Set
 
 DROP = "drop"
 KINDS = [*filter(None, FAMILIES), DROP]
-KEEP_HINT = 'To keep a column, say how to read it: columns={name: "category"}, "number" or "date".'
+KEEP_HINT = (
+    'To keep a column, say how to read it: columns={name: "category"}, "number" or "date" (on the command line '
+    "--categorical, --numeric, --dates)."
+)
 FEWEST = {"max_categories": 1, "bins": 2, "discrete_up_to": 1}
 
 
@@ -144,7 +147,10 @@ class TableEncoder:
         asked = {name: "dropped, as asked" for name in header.names if self._dropped(name)}
         left_out = {name: (noticed | asked)[name] for name in header.names if name in noticed or name in asked}
         if len(left_out) == len(header.names):
-            raise EmptyTableError(f"no column is left to learn from. Left out: {reasons(left_out)}. {KEEP_HINT}")
+            raise EmptyTableError(
+                f"no column is left to learn from. Left out: {reasons(left_out)}. {KEEP_HINT} A column of texts is for "
+                "TextDetector (--text)."
+            )
         kept = [learned for name, learned in statistics.items() if name not in noticed]
         for learned in kept:
             learned.check_finite()
