@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -49,6 +50,15 @@ def test_fit_says_the_same_to_machines(home, tmp_path):
     assert told["threshold"] == detector.threshold()
     assert told["calibration_rows"] == len(detector.calibration_)
     assert told["columns"] == detector.encoder_.summary()
+
+
+def test_fit_probes_as_asked_and_else_as_usual(home, tmp_path):
+    options = ("--reconstructor", "kernel", "--drop", "id", "--views-per-level")
+    assert call("fit", home / "normal.csv", "-o", tmp_path / "m", *options, "3").status == 0
+    usual = maskdiff.TableDetector("kernel").probe_grid()
+    assert maskdiff.load(tmp_path / "m").probes_ == replace(usual, views_per_level=3)
+    assert call("fit", home / "normal.csv", "-o", tmp_path / "m", *options, "2", "--levels", "0.2, 0.7").status == 0
+    assert maskdiff.load(tmp_path / "m").probes_ == replace(usual, levels=(0.2, 0.7), views_per_level=2)
 
 
 def test_fit_learns_only_from_normal_rows_and_never_from_the_label(home, tmp_path):

@@ -85,14 +85,14 @@ def _tell(
     )
     for pieces in detector.shaded(shown, verdicts=verdicts):
         voice.say(voice.shaded(excerpt(pieces, _LONGEST_TEXT)), "")
-    voice.say(_picture(cells, detector.encoder_.places))
+    what = "cells" if not detector.encoder_.places else detector.encoder_.parts
+    voice.say(_picture(cells, detector.encoder_.places, what))
     more = int((verdicts.contributions > 0).sum()) - len(cells)
     if more > 0:
-        what = "cells" if not detector.encoder_.places else detector.encoder_.parts
         voice.say(f"and {more:,} more {what}, with {percent(max(0.0, 1 - cells['share'].sum()))} of the score")
 
 
-def _picture(cells: Any, places: tuple[str, ...]) -> Any:
+def _picture(cells: Any, places: tuple[str, ...], what: str) -> Any:
     """Each cell with its surprise as a bar; a token with where it stands."""
     block = "█" if (sys.stdout.encoding or "").lower().startswith("utf") else "#"
     longest = max([*cells["surprise"], 1e-9])
@@ -107,7 +107,7 @@ def _picture(cells: Any, places: tuple[str, ...]) -> Any:
         )
         for cell in cells.itertuples(index=False)
     )
-    heads = ("-".join(places) or "column", "token" if places else "value", "nats", "surprise", "share", "expected")
+    heads = ("-".join(places) or "column", what[:-1] if places else "value", "nats", "surprise", "share", "expected")
     return table(heads, lines, right=("nats", "share"), whole=("nats", "surprise", "share"))
 
 

@@ -23,8 +23,9 @@ from maskdiff.progress import Callback, Progress
 if TYPE_CHECKING:
     from maskdiff.detectors import Detector
 
-# About so many characters are judged at once, so that long texts need no more memory than short ones.
-_CHARACTERS_AT_ONCE = 1 << 21
+# About so many characters are judged at once: long texts need no more memory than short ones, and progress is told
+# every few seconds. A row counts for some even where it is empty.
+_CHARACTERS_AT_ONCE, _OF_A_ROW = 1 << 17, 16
 
 
 class NormalItems:
@@ -103,7 +104,7 @@ def _cuts(cells: pa.Array) -> list[int]:
     if not len(cells):
         return []
     lengths = pc.binary_length(as_texts(cells)).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-    part = np.cumsum(lengths + _CHARACTERS_AT_ONCE // (1 << 14)) // _CHARACTERS_AT_ONCE
+    part = np.cumsum(lengths + _OF_A_ROW) // _CHARACTERS_AT_ONCE
     return [*(np.flatnonzero(np.diff(part)) + 1).tolist(), len(cells)]
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from maskdiff.codes import BoolArray, FloatArray, IntArray
 from maskdiff.detectors import Verdicts
 from maskdiff.encoders.intake import Table
+from maskdiff.encoders.items import Items
 from maskdiff.encoders.readings import cell_words
 from maskdiff.errors import ColumnTypeError
 from maskdiff.report.words import shown
@@ -119,7 +120,7 @@ class Rows:
 
     def numbered(self, numbers: NDArray[np.int64]) -> Rows:
         """The same; where a row is named in an error it goes by this number."""
-        return replace(self, read=replace(self.read, rows=numbers)) if hasattr(self.read, "values") else self
+        return replace(self, read=replace(self.read, rows=numbers)) if isinstance(self.read, Items) else self
 
 
 class Subject(Protocol):
