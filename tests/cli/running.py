@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-import maskdiff
 from maskdiff.cli import main
 
 SRC = Path(__file__).resolve().parents[2] / "src"
@@ -56,7 +55,5 @@ def call(*arguments: object, stdin: bytes = b"") -> Said:
 
 
 def same_model(one: Path, other: Path) -> bool:
-    """Whether two models say the same of every row. (Their files may differ in the order of the header.)"""
-    a, b = maskdiff.load(one), maskdiff.load(other)
-    told = [(model.encoder_.to_state(), model.calibration_.scores.tolist()) for model in (a, b)]
-    return told[0] == told[1]
+    """Whether two model files are the same, byte for byte."""
+    return one.read_bytes() == other.read_bytes()
