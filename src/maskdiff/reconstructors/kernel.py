@@ -92,14 +92,15 @@ class KernelReconstructor:
 
     def most_likely(self, views: MaskedViews) -> tuple[Tensor, Tensor]:
         """The code it would have guessed for each cell, and its log-probability, each (B, K, F)."""
-        codes, log_probs = [], []
-        for _, weight_BNK in self._weights(views, _FLOATS_FOR_VOTES):
+        shape = (views.n_rows, views.n_views, len(self.sizes))
+        codes = torch.empty(shape, dtype=torch.int64, device=views.codes_BF.device)
+        log_prob = torch.empty(shape, device=views.codes_BF.device)
+        for rows, _, weight_BNK in self._weights(views, _FLOATS_FOR_VOTES):
             weight_NR = weight_BNK.transpose(0, 1).flatten(1)
             largest_RF, codes_RF = self.layout.largest((self._codes_PN() @ weight_NR).T)
-            shape = (len(weight_BNK), views.n_views)
-            codes.append(codes_RF.unflatten(0, shape))
-            log_probs.append((largest_RF / weight_NR.sum(dim=0)[:, None]).log().unflatten(0, shape))
-        return torch.cat(codes), torch.cat(log_probs)
+            codes[rows] = codes_RF.view(codes[rows].shape)
+            log_prob[rows] = (largest_RF / weight_NR.sum(dim=0)[:, None]).log_().view(codes[rows].shape)
+        return codes, log_prob
 
     # Narrow tables ---------------------------------------------------------------------------------------------------
 
@@ -126,13 +127,15 @@ class KernelReconstructor:
     def _from_agreements(self, views: MaskedViews) -> Tensor:
         """All answers from the fields on which the reference rows agree with the row."""
         at_once = _FLOATS_AT_ONCE if self.codes_NF.device.type == "cpu" else _FLOATS_ON_A_DEVICE
-        answers = []
-        for agree_BFN, weight_BNK in self._weights(views, at_once):
+        # One piece from the start: parts kept between large numbers that come and go would tear the memory into shreds.
+        answer = torch.empty(views.n_rows, views.n_views, len(self.sizes), device=views.codes_BF.device)
+        for rows, agree_BFN, weight_BNK in self._weights(views, at_once):
             votes_BFK = torch.bmm(agree_BFN[:, 1:], weight_BNK)
-            answers.append(votes_BFK[:, 1:].div_(votes_BFK[:, :1].clamp_min(_LEAST)).transpose(1, 2))
-        return torch.cat(answers).clamp_min_(_LEAST).log_()
+            total_B1K = votes_BFK[:, :1].clamp_min(_LEAST)
+            torch.div(votes_BFK[:, 1:].transpose(1, 2), total_B1K.transpose(1, 2), out=answer[rows])
+        return answer.clamp_min_(_LEAST).log_()
 
-    def _weights(self, views: MaskedViews, floats_at_once: int) -> Iterator[tuple[Tensor, Tensor]]:
+    def _weights(self, views: MaskedViews, floats_at_once: int) -> Iterator[tuple[slice, Tensor, Tensor]]:
         """Runs of rows: how they agree with each reference row, (B, 2 + F, N), and its weight in each view, (B, N, K).
 
         Before the fields, whether the rows agree on them, stand the log of the reference row's number and a one: so the
@@ -143,7 +146,7 @@ class KernelReconstructor:
         step = max(1, floats_at_once // (len(log_count_N) * (len(self.sizes) + views.n_views)))
         asks = views.visible.float().mul(self.bandwidth).transpose(1, 2)
         asks_FK = functional.pad(asks, (0, 0, 2, 0)).index_fill_(1, torch.tensor([0], device=asks.device), 1.0)
-        for at in range(0, max(views.n_rows, 1), step):
+        for at in range(0, views.n_rows, step):
             part = views.rows(at, at + step)
             agree_BFN = self._agreements(part.codes_BF, log_count_N)
             asks_BFK = (asks_FK if len(asks_FK) == 1 else asks_FK[at : at + step]).expand(part.n_rows, -1, -1)
@@ -154,7 +157,7 @@ class KernelReconstructor:
                 log_weight_BNK[own] += (others_B.log() - log_count_N[own[1]])[:, None]
             # Only ratios matter: dividing by the largest keeps far-off rows from vanishing all at once.
             largest = log_weight_BNK.amax(dim=1, keepdim=True).clamp_min_(-1e30)
-            yield agree_BFN, log_weight_BNK.sub_(largest).exp_()
+            yield slice(at, at + step), agree_BFN, log_weight_BNK.sub_(largest).exp_()
 
     def _agreements(self, codes_BF: Tensor, log_count_N: Tensor) -> Tensor:
         """See `_weights`; looked up among the one-hot reference rows where these are few enough, else compared."""
