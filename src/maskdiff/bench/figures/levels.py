@@ -7,6 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
@@ -65,7 +66,8 @@ def draw(table: pd.DataFrame, path: Path) -> None:
     for axis, name in zip(axes.flat, names, strict=True):
         of_set = table[table["set"] == name]
         single = of_set[of_set["level"] != ALL]
-        for shade, (k, curve) in zip((0.8, 0.65, 0.5, 0.3, 0.0), single.groupby("views"), strict=False):
+        curves = list(single.groupby("views"))
+        for shade, (k, curve) in zip(np.linspace(0.8, 0.0, len(curves)), curves, strict=True):
             axis.plot(curve["level"].astype(float), curve["roc_auc"], "o-", ms=3, color=str(shade), label=f"K = {k}")
         together = of_set[of_set["level"] == ALL].iloc[0]
         label = f"all levels, K = {together['views']}"
