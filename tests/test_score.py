@@ -13,7 +13,7 @@ from maskdiff.masking import Cosine, Linear, as_rows
 from maskdiff.objectives import Reconstruction
 from maskdiff.probes import ProbeGrid
 from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor, Reconstructor
-from maskdiff.score import AGGREGATES, CellScores, aggregate_named, score_cells
+from maskdiff.score import AGGREGATES, CellScores, Typical, aggregate_named, score_cells
 from maskdiff.training import Steps, Training
 
 from .handmade import codes_of, random_codes, schema_of
@@ -354,3 +354,42 @@ def test_what_is_learned_from_many_rows_scores_nearly_as_the_truth_would(copies,
     assert np.corrcoef(truth, learned)[0, 1] > 0.97
     assert learned[y == 0].mean() == pytest.approx(truth[y == 0].mean(), rel=0.1)
     assert learned[y == 1].mean() > learned[y == 0].mean()
+
+
+# Typical cells -------------------------------------------------------------------------------------------------------
+
+
+def test_typical_cells_are_judged_with_a_rows_own():
+    surprise, weight = np.array([[9.0, 3.0, 0.0]]), np.array([[0.5, 0.5, 0.0]])
+    typical = Typical(2.0, cells=6.0)
+    assert CellScores(surprise, weight).contributions("mean", typical).sum() == pytest.approx((12 + 6 * 2) / 8)
+    squares = (81 + 9 + 6 * 4) / 8
+    assert CellScores(surprise, weight).contributions("rms", typical).sum() == pytest.approx(squares**0.5)
+
+
+def test_the_longer_a_row_the_less_typical_cells_weigh():
+    def score(n):
+        cells = CellScores(np.full((1, n), 5.0), np.full((1, n), 1 / n))
+        return cells.contributions("rms", Typical(2.0)).sum()
+
+    assert 2 < score(1) < score(20) < score(2000) < 5
+    assert score(20) == pytest.approx(((25 + 4) / 2) ** 0.5)
+
+
+def test_windows_of_a_row_are_judged_with_typical_cells_once():
+    whole = CellScores(np.full((1, 8), 5.0), np.full((1, 8), 1 / 8))
+    cut = CellScores(np.full((2, 4), 5.0), np.full((2, 4), 1 / 8), np.array([0, 0]))
+    typical = Typical(2.0)
+    assert cut.contributions("rms", typical).sum() == pytest.approx(whole.contributions("rms", typical).sum())
+
+
+def test_typical_surprise_is_that_of_all_cells_of_normal_rows():
+    surprise, weight = np.array([[1.0, 5.0], [3.0, 100.0], [np.nan, np.nan]]), np.array([[0.5, 0.5], [1, 0], [0, 0]])
+    assert Typical.of(CellScores(surprise, weight), "mean").surprise == pytest.approx(3)
+    assert Typical.of(CellScores(surprise, weight), "rms").surprise == pytest.approx((35 / 3) ** 0.5)
+
+
+@pytest.mark.parametrize("aggregate", ["max", "log_mean_exp"])
+def test_only_averages_can_be_steadied(aggregate):
+    with pytest.raises(SettingError, match="only mean and rms can be steadied"):
+        Typical(1.0).steadied(aggregate)

@@ -59,14 +59,14 @@ class CellScores:
 
 @dataclass(frozen=True)
 class Typical:
-    """How surprising the cells of normal rows are, and how many of them a row is thought to hold besides its own.
+    """How surprising the cells of normal rows are, and how many such cells a row is judged with besides its own.
 
     A row of few cells tells little: chance alone makes its mean high or low. Judged as if it held `cells` more,
     each as surprising as a normal row's, it is odd only as far as its own cells can show.
     """
 
     surprise: float
-    cells: float
+    cells: float = 20.0
 
     def steadied(self, aggregate: str) -> Callable[[FloatArray, FloatArray], FloatArray]:
         """The aggregate over a row's own cells and these; what these add is shared among its own."""
@@ -82,22 +82,9 @@ class Typical:
 
     @classmethod
     def of(cls, cells: CellScores, aggregate: str) -> Typical:
-        """Learned from normal rows: as many cells as it takes for chance within a row to weigh no more than real
-        differences between rows, the ratio of the two variances (empirical Bayes); no more than a row has on average.
-        """
-        here = cells.weight > 0
-        line = np.nonzero(here)[0]
-        row = line if cells.row is None else cells.row[line]
-        value = cells.surprise[here] ** _power(aggregate)
-        n = np.bincount(row)
-        total = np.bincount(row, weights=value)[n > 0]
-        squares, n = np.bincount(row, weights=value**2)[n > 0], n[n > 0]
-        within = float((squares - total**2 / n).sum() / max((n - 1).sum(), 1))
-        centre = float(total.sum() / n.sum())
-        between = float((total / n).var() - within * (1 / n).mean())
-        # Normal rows may differ by chance alone. A row of average length is still trusted by half.
-        limit = float(n.mean())
-        return cls(centre ** (1 / _power(aggregate)), within / max(between, within / limit, 1e-30))
+        """Learned from normal rows: the aggregate over all of their cells, those of long and short rows alike."""
+        power = _power(aggregate)
+        return cls(float((cells.surprise[cells.weight > 0] ** power).mean() ** (1 / power)))
 
 
 def _power(aggregate: str) -> int:

@@ -43,10 +43,9 @@ class TextDetector(TokenDetector):
     column : the column that holds the texts, where rows come as a table.
     max_length, overlap : longer texts are looked at in windows of this many tokens that overlap; every token counts
         once. None: 256 and 64, or what the reconstructor can see.
-    aggregate : "auto": root mean square, since few odd words make a long text odd, each text judged as if it held some
-        more tokens, as surprising as those of normal texts; how many is learned from held-out normal texts (see
-        `maskdiff.score.Typical`), so that two rare words do not make a short text an alarm. Or "mean" (the paper's),
-        "rms", "max" or "log_mean_exp", as they are.
+    aggregate : "auto": root mean square, since few odd words make a long text odd; each text is judged as if it held
+        20 more tokens, as surprising as those of held-out normal texts, so that two rare words do not make a short
+        text an alarm. Or "mean" (the paper's), "rms", "max" or "log_mean_exp", as they are.
     preset, probes, objective, schedule, false_alarm_rate, device, seed, progress : as for TableDetector.
 
     Examples

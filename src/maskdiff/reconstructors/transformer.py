@@ -157,7 +157,7 @@ class TransformerReconstructor(TokenReconstructor):
     longest: int = 512
     training: Training = field(
         default_factory=lambda: Training(
-            Steps(3000, most_epochs=50), batch_size=64, learning_rate=2e-3, look_every=250, warmup=0.1
+            Steps(3000, most_epochs=20), batch_size=64, learning_rate=2e-3, look_every=250, warmup=0.1
         )
     )
 
