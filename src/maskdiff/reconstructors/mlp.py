@@ -236,36 +236,42 @@ class MLPReconstructor:
 
     def log_prob(self, views: MaskedViews) -> Tensor:
         """log p(true code | visible cells), shape (B, K, F)."""
-        shared = len(views.hidden) == 1 and len(views.mask_rate) == 1 and views.n_rows >= _FEWEST_SHARING
+        at_once = _FLOATS_AT_ONCE if views.codes_BF.device.type == "cpu" else _FLOATS_ON_A_DEVICE
         with torch.inference_mode():
-            if shared:
-                at_once = _FLOATS_AT_ONCE if views.codes_BF.device.type == "cpu" else _FLOATS_ON_A_DEVICE
-                return self.network_.shared_log_prob(
-                    views, self.first_, max(1, at_once // (_VIEWS_AT_ONCE * self.width))
-                )
-            return torch.cat([self.network_.log_prob(part, self.first_) for part in self._parts(views)])
+            if len(views.hidden) == len(views.mask_rate) == 1 and views.n_rows >= _FEWEST_SHARING:
+                rows_at_once = max(1, at_once // (_VIEWS_AT_ONCE * self.width))
+                return self.network_.shared_log_prob(views, self.first_, rows_at_once)
+            # One piece from the start: parts kept between large numbers that come and go tear the memory into shreds.
+            answer_BKF = torch.empty(_shape(views), device=views.codes_BF.device)
+            for rows, part in self._parts(views):
+                answer_BKF[rows] = self.network_.log_prob(part, self.first_)
+            return answer_BKF
 
     def most_likely(self, views: MaskedViews) -> tuple[Tensor, Tensor]:
         """The code it would have guessed for each cell, and its log-probability, each (B, K, F)."""
         layout = self.network_.layout
-        codes, log_probs = [], []
+        codes_BKF = torch.empty(_shape(views), dtype=torch.int64, device=views.codes_BF.device)
+        log_prob_BKF = torch.empty(_shape(views), device=views.codes_BF.device)
         with torch.inference_mode():
-            for part in self._parts(views):
+            for rows, part in self._parts(views):
                 logits_RP = self.network_.logits(part, self.first_)
                 largest_RF, codes_RF = layout.largest(logits_RP)
-                shape = (part.n_rows, part.n_views)
-                codes.append(codes_RF.unflatten(0, shape))
-                log_probs.append((largest_RF - layout.log_sum_exp(logits_RP)).unflatten(0, shape))
-        return torch.cat(codes), torch.cat(log_probs)
+                codes_BKF[rows] = codes_RF.view(_shape(part))
+                log_prob_BKF[rows] = (largest_RF - layout.log_sum_exp(logits_RP)).view(_shape(part))
+        return codes_BKF, log_prob_BKF
 
-    def _parts(self, views: MaskedViews) -> list[MaskedViews]:
-        """The rows in runs small enough to stay in the processor's cache."""
+    def _parts(self, views: MaskedViews) -> Iterator[tuple[slice, MaskedViews]]:
+        """Runs of rows small enough to stay in the processor's cache."""
         per_row = views.n_views * (2 * self.network_.layout.size + 2 * self.width)
         step = max(1, _FLOATS_AT_ONCE // per_row)
-        return [views.rows(at, at + step) for at in range(0, max(views.n_rows, 1), step)]
+        return ((slice(at, at + step), views.rows(at, at + step)) for at in range(0, views.n_rows, step))
 
     network_: MaskedMLP = field(init=False, repr=False)
     first_: tuple[Tensor, Tensor] = field(init=False, repr=False)
+
+
+def _shape(views: MaskedViews) -> tuple[int, int, int]:
+    return views.n_rows, views.n_views, views.codes_BF.shape[1]
 
 
 def _uniform_like_linear(n_fields: int, embedding: int, width: int) -> Tensor:
