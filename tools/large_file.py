@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 ROWS_AT_ONCE = 1 << 18
-CSV_ROWS = 100_000
+CSV_ROWS = 20_000
 
 
 def make_rows(n: int, rng: np.random.Generator) -> pa.RecordBatch:
