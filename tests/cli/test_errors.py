@@ -163,3 +163,10 @@ def test_no_csv_file_makes_score_crash(content, home, model, tmp_path_factory):
 @given(st.text())
 def test_what_is_printed_is_printable(text):
     assert printable(text).isprintable()
+
+
+def test_a_command_that_ends_at_once_ends_with_its_own_status(inbox):
+    """Threads that still read ahead used to abort the process on its way out, more often than not."""
+    for _ in range(3):
+        said = run("explain", inbox / "text.maskdiff", inbox / "new.csv", "--row", "999")
+        assert said.is_refusal, said

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Annotated
 
 import typer
@@ -54,12 +54,26 @@ def options(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; its exit status."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    """Run the command line; its exit status. Without arguments it is the program, and ends it."""
+    if arguments is not None:
+        return _run(arguments)
+    status = _run(sys.argv[1:])
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    # Nothing is left to do, and Python's own way out can abort the process: a thread of the CSV reader that asks for
+    # the interpreter while it is taken down is ended in the middle of C++.
+    os._exit(status)
+
+
+def _run(given: Sequence[str]) -> int:
+    """Run one command; its exit status."""
     voice = Voice(debug="--debug" in given)
     try:
         with _terminating_politely(), voice.noting_warnings():
-            status = typer.main.get_command(app).main(given, prog_name="maskdiff", standalone_mode=False, obj=voice)
+            status = typer.main.get_command(app).main(
+                list(given), prog_name="maskdiff", standalone_mode=False, obj=voice
+            )
         sys.stdout.flush()
         return _interrupted(voice) if status == INTERRUPTED else status if isinstance(status, int) else 0
     except BrokenPipeError:  # whoever read our output has seen enough

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -118,13 +118,10 @@ class Learning:
         name = self.reconstructor or ("transformer" if self.column else "combined")
         if self.text is not None and Path(name).is_dir():
             return PretrainedReconstructor(name)
-        makers: dict[str, Callable[[], Any]] = {
-            "mlp": MLPReconstructor.paper if self.settings["preset"] == "paper" else MLPReconstructor,
-            "transformer": TransformerReconstructor,
-        }
+        makers: dict[str, Any] = {"mlp": MLPReconstructor, "transformer": TransformerReconstructor}
         if self.steps is None or name not in makers:
             return name
-        made = makers[name]()
+        made = makers[name].paper() if self.settings["preset"] == "paper" else makers[name]()
         return replace(made, training=replace(made.training, stop=Steps(self.steps)))
 
 

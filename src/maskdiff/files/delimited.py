@@ -7,6 +7,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -56,22 +57,24 @@ class DelimitedRows:
         with Utf8(self.source, self.reading.encoding) as stream:
             try:
                 skip = 1  # the header was read as a row of cells, so that names may repeat
-                for batch in self._arrow_reader(stream, bad):
-                    rows = pa.RecordBatch.from_arrays(batch.columns, schema=self.schema)
-                    yield rows.slice(skip)
-                    skip = 0
+                # Closed here: a reader that is left to itself may still be at work when Python ends, and abort it.
+                with closing(self._arrow_reader(stream, bad)) as reader:
+                    for batch in reader:
+                        rows = pa.RecordBatch.from_arrays(batch.columns, schema=self.schema)
+                        yield rows.slice(skip)
+                        skip = 0
             except pa.ArrowInvalid as error:
                 raise self._bad_line(bad, error) from error
         for row in bad:
             self.skipped.add(self._told(row, place=self._place(row) if not self.skipped.lines else ""))
 
-    def _arrow_reader(self, stream: Utf8, bad: list[pacsv.InvalidRow]) -> Iterable[pa.RecordBatch]:
+    def _arrow_reader(self, stream: Utf8, bad: list[pacsv.InvalidRow]) -> Any:
         def handle(row: pacsv.InvalidRow) -> str:
             bad.append(row)
             return self.reading.on_bad_lines
 
         names = [f"f{at}" for at in range(len(self.schema))]
-        reader: Iterable[pa.RecordBatch] = pacsv.open_csv(
+        return pacsv.open_csv(
             pa.PythonFile(stream, mode="r"),
             read_options=pacsv.ReadOptions(block_size=_BLOCK, column_names=names, use_threads=False),
             parse_options=pacsv.ParseOptions(
@@ -87,7 +90,6 @@ class DelimitedRows:
                 check_utf8=False,
             ),
         )
-        return reader
 
     # Bad lines -------------------------------------------------------------------------------------------------------
 
