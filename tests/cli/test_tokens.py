@@ -13,6 +13,7 @@ from sklearn.metrics import roc_auc_score
 
 import maskdiff
 
+from ..encoder_folder import save_encoder
 from .messages import HASTY, LONG, ODD, messages, sessions, write_csv, write_lines
 from .running import Said, call, run, same_model
 
@@ -64,6 +65,21 @@ def test_fit_learns_only_from_texts_that_the_label_calls_normal(inbox, tmp_path)
         options = ("--text", "t", "--label", "kind", "--normal", "ham", *HASTY, "2")
         assert call("fit", tmp_path / f"{name}.csv", "-o", tmp_path / name, *options).status == 0
     assert same_model(tmp_path / "ham", tmp_path / "both")
+
+
+def test_a_text_encoder_counts_beside_the_surprise(inbox, tmp_path):
+    pytest.importorskip("transformers")
+    (tmp_path / "encoder").mkdir()
+    folder = save_encoder(tmp_path / "encoder", [*messages(40, 1), *ODD])
+    said = fitted(tmp_path, inbox / "normal.csv", "--text", "message", "--encoder", folder)
+    assert said.status == 0, said.err
+    table = scored(tmp_path / "m", inbox / "new.csv", "--explain", "1")
+    verdicts = maskdiff.load(tmp_path / "m").judge(pd.read_csv(inbox / "new.csv"))
+    np.testing.assert_allclose(table["anomaly_score"], verdicts.anomaly_score, rtol=1e-5)
+    assert call("report", tmp_path / "m", inbox / "new.csv", "-o", tmp_path / "r.html").status == 0
+    page = (tmp_path / "r.html").read_text()
+    assert "a pre-trained encoder&#39;s nearest normal texts" in page
+    assert "standard deviations" in page
 
 
 # score, explain, evaluate, inspect -----------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ ASKED = {
     "Neighbours": "the nearest normal rows",
     "TransformerReconstructor": "a Transformer",
     "PretrainedReconstructor": "a pre-trained masked language model",
+    "NearestTexts": "a pre-trained encoder's nearest normal texts",
 }
 
 
@@ -166,9 +167,10 @@ def model_facts(builder: ReportBuilder, name: str | None) -> dict[str, Any]:
 
 def described(source: Any) -> str:
     """One source of evidence in words; a reconstructor of the user's own by the name of its class."""
-    asked = getattr(source, "reconstructor", None) or getattr(source, "neighbours", source)
+    named = ("reconstructor", "neighbours", "nearest")
+    asked = next((getattr(source, name) for name in named if hasattr(source, name)), source)
     name = type(asked).__name__
-    return f"{ASKED[name]}: {asked!r}" if name in ASKED else name
+    return f"{ASKED[name]}: {words.shown(repr(asked))}" if name in ASKED else name
 
 
 def settings(detector: Detector) -> list[tuple[str, str]]:
