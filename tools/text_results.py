@@ -1,9 +1,11 @@
-"""Measure the text and sequence detectors on the published sets: one JSON line per set and seed.
+"""Measure the text and sequence detectors with settings of your own, on the published sets and the HDFS sessions.
 
     PYTHONPATH=src python tools/text_results.py --data DATA --sets sms hdfs --seeds 0 1 2 3 4 --out results/text.jsonl
 
-Learns from normal texts only; see `maskdiff.datasets.text.split_text` for how the sets are cut. Besides the detector's
-own score each line holds what the other aggregates would have said of the same surprises.
+`maskdiff bench text` measures the default beside other methods; here it can be changed, and HDFS is a set too. Records
+have the same form, one line per set and seed, with the alarms at the calibrated threshold, and, where the score is
+masked surprise alone, what the other aggregates would have said of the same surprises. See
+`maskdiff.datasets.text.split_text` for how the sets are cut.
 """
 
 from __future__ import annotations
@@ -11,15 +13,19 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-import torch
-from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
+from numpy.typing import NDArray
+from sklearn.metrics import f1_score
 
+from maskdiff.bench.measure import Run, Split, measure, metrics
+from maskdiff.bench.methods import Method
+from maskdiff.bench.records import RecordFile
+from maskdiff.codes import FloatArray
 from maskdiff.datasets.text import split_text
 from maskdiff.detectors import MAIN, SequenceDetector, TextDetector, TokenDetector
 from maskdiff.probes import ProbeGrid
@@ -28,18 +34,79 @@ from maskdiff.score import AGGREGATES, CellScores, Typical
 from maskdiff.training import Epochs, Steps
 
 SETS = ("sms", "email", "agnews", "hdfs")
+NOT_SETTINGS = ("out", "data", "sets", "seeds", "name", "device")
+
+
+class Looked:
+    """A detector that remembers what it said of the rows it scored last; a row without tokens is the calmest."""
+
+    def __init__(self, detector: TokenDetector) -> None:
+        self.detector = detector
+        self.cells: CellScores | None = None
+        self.scores: FloatArray = np.empty(0)
+
+    def fit(self, X: Sequence[Any]) -> Self:
+        self.detector.fit(X)
+        return self
+
+    def anomaly_score(self, X: Sequence[Any]) -> FloatArray:
+        evidence = self.detector.evidence_
+        if len(evidence.kinds) > 1:
+            self.scores = filled(self.detector.anomaly_score(X))
+        else:
+            (kind,) = evidence.kinds
+            self.cells = evidence.sources[MAIN].cells(self.detector.encoder_.encode(X), stage="scoring")
+            self.scores = row_scores(self.cells, kind.aggregate, kind.typical)
+        return self.scores
+
+    def others(self, y: NDArray[Any]) -> dict[str, dict[str, float]]:
+        """What each aggregate would have given, as it is and steadied with some numbers of typical tokens."""
+        if self.cells is None:
+            return {}
+        ways: dict[str, tuple[str, Typical | None]] = {name: (name, None) for name in AGGREGATES}
+        (kind,) = self.detector.evidence_.kinds
+        if kind.typical is not None:
+            for n in (5, 10, 20, 40, 80):
+                ways[f"{kind.aggregate}+{n}"] = (kind.aggregate, replace(kind.typical, cells=float(n)))
+        return {name: metrics(y, row_scores(self.cells, *way)) for name, way in ways.items()}
+
+
+def row_scores(cells: CellScores, aggregate: str, typical: Typical | None) -> FloatArray:
+    assert cells.row is not None
+    return filled(np.bincount(cells.row, weights=cells.contributions(aggregate, typical).sum(axis=1)))
+
+
+def filled(scores: FloatArray) -> FloatArray:
+    return np.where(np.isnan(scores), np.nanmin(scores), scores)
 
 
 def main() -> None:
     arguments = read_arguments()
+    file = RecordFile(arguments.out) if arguments.out else None
     for name in arguments.sets:
         for seed in arguments.seeds:
-            line = json.dumps(measure(name, seed, arguments))
-            print(line, flush=True)
-            if arguments.out:
-                arguments.out.parent.mkdir(parents=True, exist_ok=True)
-                with arguments.out.open("a", encoding="utf-8") as file:
-                    file.write(line + "\n")
+            record = one_run(name, seed, arguments)
+            print(json.dumps(record), flush=True)
+            if file is not None:
+                file.add(record)
+
+
+def one_run(name: str, seed: int, arguments: argparse.Namespace) -> dict[str, Any]:
+    split = Split(*split_text(name, arguments.data, seed=seed))
+    looked = Looked(make_detector(name, seed, arguments))
+    method = Method(lambda seed, device: looked, "ours")
+    record = measure(Run(name, arguments.name, seed), split, method, device=arguments.device)
+    alarm = looked.scores > looked.detector.threshold()
+    return {
+        "task": "text",
+        **record,
+        "false_alarm_rate": looked.detector.calibration_.rate_or_default(None),
+        "alarms_among_normal": float(alarm[split.y == 0].mean()),
+        "anomalies_found": float(alarm[split.y == 1].mean()),
+        "f1": float(f1_score(split.y, alarm)),
+        "other_aggregates": looked.others(split.y),
+        "settings": {k: v for k, v in vars(arguments).items() if v not in (None, False) and k not in NOT_SETTINGS},
+    }
 
 
 def read_arguments() -> argparse.Namespace:
@@ -48,9 +115,11 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--sets", nargs="+", default=["sms"], choices=SETS)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--out", type=Path, help="append the lines to this file too")
+    parser.add_argument("--out", type=Path, help="append the records to this file too")
+    parser.add_argument("--name", default="default", help="the name of the method in the records")
     parser.add_argument("--preset", choices=["paper"], help="the paper's size, probes and tokenizer")
     parser.add_argument("--tokenizer", help="bpe, gpt2 or a tokenizer.json file")
+    parser.add_argument("--encoder", help="the folder of a pre-trained text encoder, as a second kind of evidence")
     parser.add_argument("--objective", default="reconstruction", choices=["reconstruction", "diffusion"])
     parser.add_argument("--aggregate", help="instead of the detector's default")
     parser.add_argument("--views", type=int, help="views per level, instead of the default")
@@ -64,46 +133,6 @@ def read_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def measure(name: str, seed: int, arguments: argparse.Namespace) -> dict[str, Any]:
-    train, test, y = split_text(name, arguments.data, seed=seed)
-    detector = make_detector(name, seed, arguments)
-    started = clock(detector)
-    detector.fit(train)
-    trained = clock(detector)
-    codes = detector.encoder_.encode(test)
-    source = detector.evidence_.sources[MAIN]
-    cells = source.cells(codes, stage="scoring")
-    scored = clock(detector)
-    (kind,) = detector.evidence_.kinds
-    score = row_scores(cells, kind.aggregate, kind.typical)
-    alarm = score > detector.threshold()
-    tokens = int(detector.encoder_.encode(train).row_lengths.sum())
-    return {
-        "set": name,
-        "seed": seed,
-        "roc": percent(roc_auc_score(y, score)),
-        "pr": percent(average_precision_score(y, score)),
-        "f1": percent(f1_score(y, alarm)),
-        "false_alarms": percent(alarm[y == 0].mean()),
-        "false_alarm_rate": detector.calibration_.rate_or_default(None),
-        "aggregate": kind.aggregate,
-        "typical_cells": None if kind.typical is None else round(kind.typical.cells, 2),
-        "others": others(cells, detector, y),
-        "train_s": round(trained - started, 1),
-        "score_s": round(scored - trained, 1),
-        "train_rows": len(train),
-        "train_tokens": tokens,
-        "test_rows": len(test),
-        "anomalies": int(y.sum()),
-        "test_tokens": int(codes.row_lengths.sum()),
-        "views": len(source.probes.levels) * source.probes.views_per_level,
-        "alphabet": int(codes.schema.sizes[0]),
-        "device": device_name(detector),
-        "settings": {k: v for k, v in vars(arguments).items() if v not in (None, False) and k not in ("out", "data")}
-        | {"sets": name, "seeds": seed},
-    }
-
-
 def make_detector(name: str, seed: int, arguments: argparse.Namespace) -> TokenDetector:
     settings: dict[str, Any] = {"seed": seed, "device": arguments.device, "preset": arguments.preset}
     settings |= {"objective": arguments.objective, "progress": False, "max_length": arguments.max_length}
@@ -115,7 +144,9 @@ def make_detector(name: str, seed: int, arguments: argparse.Namespace) -> TokenD
         settings["reconstructor"] = PretrainedReconstructor(arguments.pretrained, arguments.fine_tune)
     else:
         settings["reconstructor"] = make_transformer(arguments)
-    return SequenceDetector(**settings) if name == "hdfs" else TextDetector(tokenizer=arguments.tokenizer, **settings)
+    if name == "hdfs":
+        return SequenceDetector(**settings)
+    return TextDetector(tokenizer=arguments.tokenizer, encoder=arguments.encoder, **settings)
 
 
 def make_transformer(arguments: argparse.Namespace) -> TransformerReconstructor:
@@ -130,39 +161,6 @@ def make_transformer(arguments: argparse.Namespace) -> TransformerReconstructor:
     if arguments.width:
         size["feed_forward"] = 4 * arguments.width
     return replace(base, **size, training=replace(base.training, **training))
-
-
-def others(cells: CellScores, detector: TokenDetector, y: np.ndarray[Any, Any]) -> dict[str, list[float]]:
-    """ROC and PR of every aggregate, as it is and steadied with some numbers of typical tokens."""
-    ways: dict[str, tuple[str, Typical | None]] = {name: (name, None) for name in AGGREGATES}
-    (kind,) = detector.evidence_.kinds
-    if kind.typical is not None:
-        for n in (2, 5, 10, 20, 40, 80):
-            ways[f"{kind.aggregate}+{n}"] = (kind.aggregate, replace(kind.typical, cells=float(n)))
-    scores = {name: row_scores(cells, *way) for name, way in ways.items()}
-    return {name: [percent(roc_auc_score(y, s)), percent(average_precision_score(y, s))] for name, s in scores.items()}
-
-
-def row_scores(cells: CellScores, aggregate: str, typical: Typical | None) -> np.ndarray[Any, Any]:
-    """One score per row; a row without tokens, which has none, stands in the middle."""
-    assert cells.row is not None
-    scores = np.bincount(cells.row, weights=cells.contributions(aggregate, typical).sum(axis=1))
-    return np.nan_to_num(scores, nan=float(np.nanmedian(scores)))
-
-
-def clock(detector: TokenDetector) -> float:
-    if detector.torch_device().type == "cuda":
-        torch.cuda.synchronize()
-    return time.perf_counter()
-
-
-def device_name(detector: TokenDetector) -> str:
-    device = detector.torch_device()
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else f"cpu, {torch.get_num_threads()} threads"
-
-
-def percent(share: float) -> float:
-    return round(100 * float(share), 2)
 
 
 if __name__ == "__main__":
