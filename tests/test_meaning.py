@@ -132,6 +132,18 @@ def test_both_kinds_count_alike_over_normal_texts(detector):
     np.testing.assert_allclose(masked + meaning, detector.anomaly_score(new), rtol=1e-6)
 
 
+def test_the_distance_of_a_short_text_is_drawn_towards_that_of_normal_ones(detector):
+    (kind,) = [kind for kind in detector.evidence_.kinds if kind.source == MEANING]
+    texts = ["boats sail", "boats sail over the wide sea"]
+    codes = detector.encoder_.encode(texts)
+    source = detector.evidence_.sources[MEANING]
+    distance = source.nearest.distances(codes, stage="scoring").sum(axis=1)
+    n = codes.row_lengths
+    drawn = (n * distance + 20 * kind.typical.surprise) / (n + 20)
+    found = Evidence({MEANING: source}, (kind,)).weigh(codes).score
+    np.testing.assert_allclose(found * kind.scale, drawn, rtol=1e-6)
+
+
 def test_a_rows_score_depends_neither_on_its_batch_nor_on_its_order(detector):
     rows = [*HARD, *TEXTS[:5]]
     together = detector.anomaly_score(rows)

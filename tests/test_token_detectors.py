@@ -315,6 +315,22 @@ HARD = [
 ]
 
 
+def test_one_token_is_judged_and_named(text_detector):
+    scores = text_detector.anomaly_score(["nine", "zanzibar", "?"])
+    assert np.isfinite(scores).all()
+    assert scores[1] > scores[0]
+    told = text_detector.explain(["nine"]).iloc[0]
+    assert (told["start"], told["end"], told["value"], told["share"]) == (0, 4, "nine", pytest.approx(1))
+
+
+def test_hard_texts_can_be_explained_and_their_spans_are_inside_them(text_detector):
+    texts = [text if isinstance(text, str) else str(text) for text in HARD]
+    told = text_detector.explain(HARD, top=2)
+    assert set(told["row"]) == set(range(len(HARD)))
+    for row, start, end in zip(told["row"], told["start"], told["end"], strict=True):
+        assert 0 <= start < end <= len(texts[row])
+
+
 def test_hard_texts_have_scores_that_are_numbers(text_detector):
     scores = text_detector.anomaly_score(HARD)
     assert np.isfinite(scores).all()
