@@ -79,12 +79,14 @@ class MaskedMLP(nn.Module):
         if self.embedding is None:
             return self.table_PH, self.bias_H
         hidden_FH = torch.einsum("fe,feh->fh", self.mask_FE, self.mix_FEH)
-        parts = []
-        for begin, width, n in self.layout.blocks:
-            here = slice(begin, begin + width * n)
-            fields = self.layout.field_P[begin : begin + n]
-            codes = self.codes_PE[here].unflatten(0, (width, n))
-            parts.append(torch.einsum("vne,neh->vnh", codes, self.mix_FEH[fields]).flatten(0, 1))
+        # Cut once for all blocks: the gradient of every cut of its own would be a whole empty table.
+        blocks = [(width, n) for _, width, n in self.layout.blocks]
+        mixes = self.mix_FEH.index_select(0, self.layout.place_F.argsort()).split([n for _, n in blocks])
+        codes = self.codes_PE.split([width * n for width, n in blocks])
+        parts = [
+            torch.einsum("vne,neh->vnh", code.unflatten(0, shape), mix).flatten(0, 1)
+            for code, mix, shape in zip(codes, mixes, blocks, strict=True)
+        ]
         return torch.cat(parts) - hidden_FH[self.layout.field_P], self.bias_H + hidden_FH.sum(dim=0)
 
     def logits(self, views: MaskedViews, first: tuple[Tensor, Tensor]) -> Tensor:
