@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -27,6 +27,8 @@ from maskdiff.objectives import Objective
 from maskdiff.progress import Callback, Progress
 
 _SMALL_NETWORK = 1_000_000
+
+Made = TypeVar("Made")
 
 
 class StopRule(Protocol):
@@ -125,6 +127,13 @@ class Keeper(Protocol):
 
     def keep(self, run: str, state: Callable[[], dict[str, Tensor]]) -> None:
         """The run stands here; whether to keep that is the keeper's choice."""
+
+
+def seeded(seed: int, make: Callable[[], Made]) -> Made:
+    """What `make` makes from the global generator, started at this seed and put back as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)  # the CPU's, where weights start; devices keep theirs
+        return make()
 
 
 def train(

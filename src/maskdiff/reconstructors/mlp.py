@@ -10,18 +10,16 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from maskdiff.codes import Codes, Schema
-from maskdiff.masking import MaskedViews, Schedule
-from maskdiff.objectives import Objective
-from maskdiff.progress import Callback
+from maskdiff.masking import MaskedViews
 from maskdiff.reconstructors.layout import Layout
-from maskdiff.training import Epochs, Keeper, Training, train
+from maskdiff.training import Epochs, Training, seeded, train
 
 # What is computed at once stays in a processor's cache, and keeps an accelerator busy.
 _FLOATS_AT_ONCE, _FLOATS_ON_A_DEVICE = 1 << 22, 1 << 27
@@ -197,35 +195,10 @@ class MLPReconstructor:
             uses_level=self.uses_level,
         )
 
-    def fit(
-        self,
-        codes: Codes,
-        *,
-        objective: Objective,
-        schedule: Schedule,
-        seed: int,
-        device: torch.device,
-        held_out: Codes | None = None,
-        callback: Callback | None = None,
-        keeper: Keeper | None = None,
-    ) -> Self:
-        """Train the network on these rows."""
-        with torch.random.fork_rng():  # weights start from the global generator, which is put back as it was
-            torch.manual_seed(seed)
-            network = self.build(codes.schema)
-        trained = train(
-            network,
-            codes,
-            objective=objective,
-            schedule=schedule,
-            settings=self.training,
-            seed=seed,
-            device=device,
-            held_out=held_out,
-            callback=callback,
-            keeper=keeper,
-        )
-        return self.with_network(trained)
+    def fit(self, codes: Codes, *, seed: int, **how: Any) -> Self:
+        """Train the network on these rows; `how` is what `training.train` takes."""
+        network = seeded(seed, lambda: self.build(codes.schema))
+        return self.with_network(train(network, codes, settings=self.training, seed=seed, **how))
 
     def with_network(self, network: nn.Module) -> Self:
         """A copy of these settings that answers with this network."""

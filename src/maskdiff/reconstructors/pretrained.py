@@ -23,11 +23,8 @@ from maskdiff.codes import Codes, Schema
 from maskdiff.encoders.folders import most_tokens, reading, special_tokens, tokenizer_of
 from maskdiff.encoders.tokenizers import ordinary_ids, unrestricted
 from maskdiff.errors import InputError, SettingError
-from maskdiff.masking import Schedule
-from maskdiff.objectives import Objective
-from maskdiff.progress import Callback
 from maskdiff.reconstructors.tokens import MaskedTokens, TokenNetwork, TokenReconstructor, check_alphabet
-from maskdiff.training import Epochs, Keeper, Training, train
+from maskdiff.training import Epochs, Training, seeded, train
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -231,22 +228,12 @@ class PretrainedReconstructor(TokenReconstructor):
             config = transformers.AutoConfig.for_model(**json.loads(self.facts.config))
             return PretrainedNetwork(transformers.AutoModelForMaskedLM.from_config(config), self.facts)
 
-    def fit(
-        self,
-        codes: Codes,
-        *,
-        objective: Objective,
-        schedule: Schedule,
-        seed: int,
-        device: torch.device,
-        held_out: Codes | None = None,
-        callback: Callback | None = None,
-        keeper: Keeper | None = None,
-    ) -> Self:
-        """Load the model; train it on these rows if asked to, or its head if it has none."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)  # a head that is missing starts at random
-            model, missing = self._load()
+    def fit(self, codes: Codes, *, seed: int, device: torch.device, **how: Any) -> Self:
+        """Load the model; train it on these rows if asked to, or its head if it has none.
+
+        `how` is what `training.train` takes.
+        """
+        model, missing = seeded(seed, self._load)  # a head that is missing starts at random
         facts = self._facts(getattr(model, "config", None))
         if check_alphabet(codes.schema) != len(facts.ids):
             raise SettingError(
@@ -258,10 +245,7 @@ class PretrainedReconstructor(TokenReconstructor):
         if self.fine_tune or missing:
             for name, weight in model.named_parameters():
                 weight.requires_grad_(self.fine_tune or name in missing)
-            how: dict[str, Any] = {"objective": objective, "schedule": schedule, "settings": self.training}
-            where: dict[str, Any] = {"device": device, "held_out": held_out, "callback": callback, "keeper": keeper}
-            trained = train(network, codes, seed=seed, **how, **where)
-            return fitted.with_network(trained)
+            return fitted.with_network(train(network, codes, settings=self.training, seed=seed, device=device, **how))
         return fitted.with_network(network.requires_grad_(False))
 
     def _load(self) -> tuple[nn.Module, set[str]]:

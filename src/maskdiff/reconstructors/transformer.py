@@ -16,12 +16,9 @@ from torch.nn import functional
 
 from maskdiff.codes import Codes, Schema
 from maskdiff.errors import SettingError
-from maskdiff.masking import Schedule
-from maskdiff.objectives import Objective
-from maskdiff.progress import Callback
 from maskdiff.reconstructors.mlp import ByteDropout
 from maskdiff.reconstructors.tokens import MaskedTokens, TokenNetwork, TokenReconstructor, check_alphabet
-from maskdiff.training import Epochs, Keeper, Steps, Training, train
+from maskdiff.training import Epochs, Steps, Training, seeded, train
 
 Positions = Literal["rotary", "learned"]
 
@@ -181,24 +178,9 @@ class TransformerReconstructor(TokenReconstructor):
         """The untrained network for this alphabet."""
         return MaskedTransformer(check_alphabet(schema), self)
 
-    def fit(
-        self,
-        codes: Codes,
-        *,
-        objective: Objective,
-        schedule: Schedule,
-        seed: int,
-        device: torch.device,
-        held_out: Codes | None = None,
-        callback: Callback | None = None,
-        keeper: Keeper | None = None,
-    ) -> Self:
-        """Train the network on these rows."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            network = self.build(codes.schema)
-        how: dict[str, Any] = {"objective": objective, "schedule": schedule, "settings": self.training, "seed": seed}
-        where: dict[str, Any] = {"device": device, "held_out": held_out, "callback": callback, "keeper": keeper}
-        return self.with_network(train(network, codes, **how, **where))
+    def fit(self, codes: Codes, *, seed: int, **how: Any) -> Self:
+        """Train the network on these rows; `how` is what `training.train` takes."""
+        network = seeded(seed, lambda: self.build(codes.schema))
+        return self.with_network(train(network, codes, settings=self.training, seed=seed, **how))
 
     network_: MaskedTransformer = field(init=False, repr=False)
