@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import train_test_split
 
-from maskdiff import TableDetector, datasets
+from maskdiff import TableDetector
 from maskdiff.bench.markdown import markdown
+from maskdiff.bench.measure import metrics
+from maskdiff.bench.sets import TEST_SHARE, load_set
 
 DETECTORS = {
     "default": lambda share: {},
@@ -30,10 +31,6 @@ DETECTORS = {
 }
 SHARES = (0.0, 0.01, 0.02, 0.05)
 KEY = ("set", "seed", "share", "detector")
-
-
-def rows_of(name: str, data: str | None) -> tuple[Any, Any]:
-    return datasets.make_claims(50_000, seed=0) if name == "claims" else datasets.load(name, data=data)
 
 
 def learned_from(y: Any, train: Any, share: float, seed: int) -> Any:
@@ -47,16 +44,15 @@ def learned_from(y: Any, train: Any, share: float, seed: int) -> Any:
 
 
 def measure(name: str, seed: int, share: float, detector: str, data: str | None) -> dict[str, Any]:
-    X, y = rows_of(name, data)
-    train, test = train_test_split(np.arange(len(y)), test_size=0.3, random_state=seed, stratify=y)
+    X, y = load_set(name, data)
+    train, test = train_test_split(np.arange(len(y)), test_size=TEST_SHARE, random_state=seed, stratify=y)
     settings = DETECTORS[detector](share)
     fitted = TableDetector(**settings, seed=seed, progress=False).fit(X.iloc[learned_from(y, train, share, seed)])
     score = fitted.anomaly_score(X.iloc[test])
     alarms = fitted.calibration_.p_values(score) <= 0.05
     return {
         **dict(zip(KEY, (name, seed, share, detector), strict=True)),
-        "roc_auc": float(roc_auc_score(y[test], score)),
-        "pr_auc": float(average_precision_score(y[test], score)),
+        **metrics(y[test], score),
         "false_alarms_at_5%": float(alarms[y[test] == 0].mean()),
     }
 

@@ -21,7 +21,7 @@ from maskdiff.calibration import Calibration
 from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
 from maskdiff.errors import InputError, SettingError
 from maskdiff.evidence import CellEvidence, Evidence, Kind, Surprises
-from maskdiff.explanations import expected_codes, explanation_table, odd_cells
+from maskdiff.explanations import OddCells, expected_codes, explanation_table, odd_cells
 from maskdiff.masking import Schedule, as_schedule
 from maskdiff.objectives import as_objective
 from maskdiff.probes import ProbeGrid
@@ -77,6 +77,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     contamination: float = 0.0
 
     _presets: Presets
+    _verdicts: type[Verdicts] = Verdicts
     _own_aggregates: tuple[str, ...] = ()  # beside those of score.AGGREGATES
 
     def _read(self, X: Any) -> Any:
@@ -241,9 +242,11 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     # Scoring ---------------------------------------------------------------------------------------------------------
 
     def anomaly_score(self, X: Any) -> FloatArray:
-        """How odd each row is, shape (n,). Higher = more anomalous. In nats; "combined": in standard deviations."""
-        score: FloatArray = self.contributions(X).sum(axis=1)
-        return score
+        """How odd each row is, shape (n,). Higher = more anomalous; NaN for a row without tokens.
+
+        In nats; several kinds of evidence count in standard deviations.
+        """
+        return self._scored(X)[1].score
 
     def contributions(self, X: Any) -> FloatArray:
         """What each cell adds to its row's score, shape (n, F); the row sums are `anomaly_score`."""
@@ -273,7 +276,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         codes, cells = self._scored(X)
         alarm = cells.score > self.threshold(false_alarm_rate)
         p_value = self.calibration_.p_values(cells.score)
-        return Verdicts(cells.score, p_value, alarm, cells.contributions, cells.surprise, codes)
+        return self._verdicts(cells.score, p_value, alarm, cells.contributions, cells.surprise, codes)
 
     def explain(self, X: Any, top: int = 3, *, verdicts: Verdicts | None = None) -> Any:
         """The `top` cells that carry each row's score, as a pandas DataFrame with one line per cell.
@@ -286,18 +289,19 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             raise SettingError(f"top must be at least 1; got {top}.")
         verdicts = verdicts or self.judge(X)
         cells = odd_cells(verdicts.contributions, top)
+        return self._told(
+            cells, verdicts.surprise, verdicts.codes, lambda rows, fields: self.encoder_.display(X, rows, fields)
+        )
+
+    def _told(
+        self, cells: OddCells, surprise: FloatArray, codes: Codes, display: Callable[[IntArray, IntArray], list[str]]
+    ) -> Any:
+        """These cells as a table, with what was expected in their places."""
         rate = as_schedule(self.schedule).mask_rate(torch.tensor(self.probes_.levels[0])).item()
         expected, probability = expected_codes(
-            self.reconstructor_, verdicts.codes, cells, mask_rate=rate, device=self.torch_device()
+            self.reconstructor_, codes, cells, mask_rate=rate, device=self.torch_device()
         )
-        return explanation_table(
-            cells,
-            verdicts.surprise,
-            expected,
-            probability,
-            verdicts.codes,
-            lambda rows, fields: self.encoder_.display(X, rows, fields),
-        )
+        return explanation_table(cells, surprise, expected, probability, codes, display)
 
     def shaded(self, X: Any, *, verdicts: Verdicts | None = None) -> list[list[Piece]]:
         """Every row as a text whose pieces say how odd they are; none where rows are no texts."""

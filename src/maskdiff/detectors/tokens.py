@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
@@ -21,8 +20,7 @@ from maskdiff.encoders.sequence import TokenEncoder
 from maskdiff.encoders.windows import Windows
 from maskdiff.errors import InputError, NoEvidenceWarning, SettingError
 from maskdiff.evidence import CellEvidence, Evidence, Kind
-from maskdiff.explanations import OddCells, expected_codes, explanation_table, odd_cells
-from maskdiff.masking import as_schedule
+from maskdiff.explanations import OddCells, odd_cells
 from maskdiff.probes import PAPER_LEVELS, ProbeGrid
 from maskdiff.progress import Callback
 from maskdiff.reconstructors import (
@@ -64,6 +62,7 @@ class TokenDetector(Detector):
 
     encoder_: TokenEncoder
 
+    _verdicts = TokenVerdicts
     _own_aggregates = (AUTO,)
     _presets: Presets = {  # noqa: RUF012
         None: {"transformer": (TransformerReconstructor, ProbeGrid(PAPER_LEVELS, 4))},
@@ -110,10 +109,6 @@ class TokenDetector(Detector):
 
     # Scoring ---------------------------------------------------------------------------------------------------------
 
-    def anomaly_score(self, X: Any) -> FloatArray:
-        """How odd each row is, in nats, shape (n,); NaN for a row without tokens. Higher = more anomalous."""
-        return self._scored(X)[1].score
-
     def contributions(self, X: Any) -> FloatArray:
         """What each token adds to its row's score, shape (n, tokens of the longest row); 0 beyond a row's end."""
         codes, cells = self._scored(X)
@@ -122,14 +117,6 @@ class TokenDetector(Detector):
         dense[codes.row[line], codes.start[line] + field] = cells.contributions[line, field]
         dense[codes.row_lengths == 0] = np.nan
         return dense
-
-    def judge(self, X: Any, false_alarm_rate: float | None = None) -> TokenVerdicts:
-        """Score, p-value, alarm and contributions of every row, from one pass."""
-        codes, cells = self._scored(X)
-        score = cells.score
-        alarm = score > self.threshold(false_alarm_rate)
-        p_value = self.calibration_.p_values(score)
-        return TokenVerdicts(score, p_value, alarm, cells.contributions, cells.surprise, codes)
 
     def _scored(self, X: Any) -> tuple[Windows, CellEvidence]:
         codes, cells = super()._scored(X)
@@ -150,15 +137,11 @@ class TokenDetector(Detector):
         ends = self.word_ends(X, codes)
         together = _together(verdicts.contributions, ends)
         cells = _strongest(odd_cells(together, top), codes, verdicts.anomaly_score, top)
-        rate = as_schedule(self.schedule).mask_rate(torch.tensor(self.probes_.levels[0])).item()
-        expected, probability = expected_codes(
-            self.reconstructor_, codes, cells, mask_rate=rate, device=self.torch_device()
-        )
         row, position = codes.row[cells.row], codes.start[cells.row] + cells.field
         last = codes.start[cells.row] + ends[cells.row, cells.field]
         places, words = self._places(X, row, position, last)
         peak = _together(verdicts.surprise, ends, np.maximum)
-        table = explanation_table(cells, peak, expected, probability, codes, lambda rows, fields: words)
+        table = self._told(cells, peak, codes, lambda rows, fields: words)
         table["row"] = row
         for at, (name, values) in enumerate(places.items(), start=2):
             table.insert(at, name, values)
