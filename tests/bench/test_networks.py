@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 from torch import Generator, Tensor
 
-from maskdiff.bench.baselines import drl, dte, goad, icl, mcm, pyod
+from maskdiff.bench.baselines import drl, dte, goad, icl, mcm, networks, pyod
 from maskdiff.bench.baselines.networks import Fitting, NormalRows, Scorer
+from maskdiff.bench.baselines.replay import Replayed
 from maskdiff.errors import InputError, SettingError
 from maskdiff.progress import Progress
 
@@ -87,6 +88,9 @@ def test_a_batch_holds_its_rows_with_their_shares(merge: bool) -> None:
     taken, share = rows.take(torch.tensor([0, 1, 2, 3]))
     assert len(taken) == (2 if merge else 4)
     assert (share @ taken).tolist() == [0.75, 0.25]
+    one_by_one, equal_shares = rows.each(torch.tensor([2, 1, 0, 3]))
+    assert one_by_one.tolist() == [[1, 0], [0, 1], [1, 0], [1, 0]]
+    assert equal_shares.tolist() == [0.25] * 4
     ((everything, shares),) = rows.batches(10)
     assert (shares @ everything).tolist() == [0.75, 0.25]
 
@@ -95,6 +99,105 @@ def test_a_network_too_large_for_the_machine_is_refused(monkeypatch: pytest.Monk
     monkeypatch.setattr("os.sysconf", lambda name: 1000, raising=False)  # 1,000 pages of 1,000 bytes
     with pytest.raises(InputError, match=r"MaskedCells has 0 million weights .* more memory"):
         mcm.masked_cells(device="cpu").fit(np.eye(10, dtype=np.float32))
+
+
+@pytest.mark.parametrize("name", [name for name in LEARNERS if name != "deep-svdd"])
+def test_a_score_does_not_depend_on_how_many_rows_are_scored_at_once(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    detector = LEARNERS[name](UNTRAINED)
+    detector.device = "cpu"
+    rows = copied_fields(40, wrong=True, seed=0)
+    scores = detector.fit(rows).anomaly_score(rows)
+    monkeypatch.setattr(networks, "_SCORED_AT_ONCE", 7)
+    np.testing.assert_allclose(detector.fit(rows).anomaly_score(rows), scores, rtol=1e-4)
+
+
+def test_a_gpu_scores_many_rows_at_once_unless_they_are_wide() -> None:
+    gpu, cpu = torch.device("cuda"), torch.device("cpu")
+    assert [networks.scored_at_once(gpu, width) for width in (10, 512, 1024, 10**6)] == [2048, 2048, 1024, 256]
+    assert networks.scored_at_once(cpu, 10) == 256
+
+
+# Replayed steps ------------------------------------------------------------------------------------------------------
+
+NETWORKS: dict[str, Callable[[], Scorer]] = {
+    "dte-categorical": lambda: dte.TimeBins(6),
+    "dte-inverse-gamma": lambda: dte.TimeScale(6),
+    "dte-gaussian": lambda: dte.TimeMean(6),
+    "goad": lambda: goad.MapClassifier(6, n_maps=3),
+    "icl": lambda: icl.InternalContrast(20, 6),
+    "mcm": lambda: mcm.MaskedCells(6, n_masks=3),
+    "drl": lambda: drl.Decomposition(6),
+}
+
+
+def recorded_on_cpu(step: Callable[[], Tensor]) -> tuple[Callable[[], None], Tensor]:
+    """Like a CUDA graph: recording changes nothing, and every replay leaves its loss in the same place."""
+    loss = torch.full((), torch.nan)
+    return lambda: loss.copy_(step()) and None, loss
+
+
+def trained(name: str, *, replayed: bool = False, recordable: bool = True) -> tuple[list[float], Tensor, list[int]]:
+    """Losses, weights and recorded sizes of batch after 6 epochs of batches of 8, 8 and 4 rows, the rate decaying."""
+    torch.manual_seed(0)
+    network, generator = NETWORKS[name](), Generator().manual_seed(0)
+    rows = NormalRows.of(np.random.default_rng(0).integers(2, size=(20, 6)), torch.device("cpu"), merge=True)
+    fitting = Fitting(learning_rate=0.01)
+    optimiser = networks._adam(network, fitting, torch.device("cpu"), recordable=recordable)
+    schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, 0.5)
+    plain = networks._Step(network, rows.each, optimiser, generator)
+    step = Replayed(plain, recorded_on_cpu)
+    losses = []
+    for _ in range(6):
+        for chosen in torch.randperm(20, generator=generator).split(8):
+            losses.append(float((step if replayed else plain)(chosen)))
+        schedule.step()
+    return losses, torch.cat([weights.flatten() for weights in network.parameters()]), list(step.recorded)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_replayed_steps_are_the_steps_themselves(name: str) -> None:
+    losses, weights, recorded = trained(name, replayed=True)
+    expected_losses, expected_weights, _ = trained(name)
+    assert recorded == [8, 4]
+    assert losses == expected_losses
+    assert torch.equal(weights, expected_weights)
+
+
+def test_a_rate_that_can_be_recorded_trains_like_a_plain_number() -> None:
+    losses, _, _ = trained("drl")
+    assert losses == pytest.approx(trained("drl", recordable=False)[0], rel=1e-4)
+
+
+def test_the_schedule_changes_the_rate_where_a_recorded_step_reads_it() -> None:
+    optimiser = networks._adam(drl.Decomposition(4), Fitting(learning_rate=0.8), torch.device("cpu"), recordable=True)
+    rate = optimiser.param_groups[0]["lr"]
+    schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, 0.5)
+    optimiser.step()
+    schedule.step()
+    assert optimiser.param_groups[0]["lr"] is rate
+    assert float(rate) == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_step_can_be_recorded_because_it_never_looks_at_values(name: str) -> None:
+    network = NETWORKS[name]().to("meta")  # where tensors have shapes and nothing else
+    rows = NormalRows(torch.empty(20, 6, device="meta"), torch.arange(20, device="meta"))
+    network.loss(*rows.each(torch.arange(8, device="meta")), generator=Generator()).backward()
+    assert all(weights.grad is not None for weights in network.parameters())
+    with pytest.raises(NotImplementedError):  # merging does look
+        rows.take(torch.arange(8, device="meta"))
+
+
+@pytest.mark.parametrize("name", ["goad", "mcm", "drl"])
+def test_rows_one_by_one_lose_what_merged_rows_lose(name: str) -> None:
+    torch.manual_seed(0)
+    network, generator = NETWORKS[name](), Generator()
+    X = np.random.default_rng(0).integers(2, size=(5, 6))[[0, 1, 1, 2, 0, 3, 0, 4]]
+    rows, chosen = NormalRows.of(X, torch.device("cpu"), merge=True), torch.arange(8)
+    merged = network.loss(*rows.take(chosen), generator=generator)
+    torch.testing.assert_close(network.loss(*rows.each(chosen), generator=generator), merged)
 
 
 def even(n: int) -> Tensor:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import ClassVar, Self
 
@@ -16,11 +17,15 @@ import torch
 from torch import Generator, Tensor, nn
 
 from maskdiff.bench.baselines.encoded import Matrix
+from maskdiff.bench.baselines.replay import Replayed, Step, cuda_graph, own_stream
 from maskdiff.codes import FloatArray, distinct_rows
 from maskdiff.errors import InputError, SettingError
 from maskdiff.progress import Callback, Progress
 
 _SCORED_AT_ONCE = 256
+# A GPU is kept busy by more rows than that, fewer where they are wide.
+_SCORED_AT_ONCE_ON_GPU = 2048
+_CELLS_AT_ONCE_ON_GPU = 2**20
 
 
 class Scorer(nn.Module):
@@ -29,6 +34,8 @@ class Scorer(nn.Module):
     # Tables of categories repeat themselves: equal rows of a batch are computed once and count as often as they come.
     # Not so where they must differ, as when noise is added, or where a layer looks at the batch as a whole.
     equal_rows_once: ClassVar[bool] = True
+    # On a GPU the training step is recorded and replayed. Not so where the loss looks at values to decide what to do.
+    replayed: ClassVar[bool] = True
 
     def loss(self, rows_BW: Tensor, share_B: Tensor, *, generator: Generator) -> Tensor:
         """What training makes small, a single number; a row counts with its share of the batch, all together 1."""
@@ -89,16 +96,17 @@ class NetworkDetector:
             _train(network, rows, self.fitting, self.seed, self.callback)
         self.network_ = network.eval().requires_grad_(False)
         with torch.no_grad():
-            network.settle(rows.batches(_SCORED_AT_ONCE))
+            network.settle(rows.batches(scored_at_once(device, X.shape[1])))
         return self
 
     def anomaly_score(self, X: Matrix) -> FloatArray:
         """How odd each row is, shape (N,); higher = more anomalous."""
         device = torch_device(self.device)
         rows_NW = torch.as_tensor(np.asarray(X, dtype=np.float32))
+        batches = rows_NW.split(scored_at_once(device, rows_NW.shape[1]))
         with torch.no_grad():
-            parts = [self.network_.score(batch.to(device)).double().cpu() for batch in rows_NW.split(_SCORED_AT_ONCE)]
-        return torch.cat(parts).numpy()
+            parts = [self.network_.score(batch.to(device)).double() for batch in batches]
+        return torch.cat(parts).cpu().numpy()
 
 
 @dataclass(frozen=True)
@@ -120,34 +128,74 @@ class NormalRows:
         present, times = self.which_N[chosen_B].unique(return_counts=True)
         return self.rows_DW[present], times / len(chosen_B)
 
+    def each(self, chosen_B: Tensor) -> tuple[Tensor, Tensor]:
+        """The chosen rows one by one, all with the same share: as many as were chosen, whatever they hold."""
+        n = len(chosen_B)
+        return self.rows_DW[self.which_N[chosen_B]], torch.full((n,), 1 / n, device=chosen_B.device)
+
     def batches(self, size: int) -> Iterable[tuple[Tensor, Tensor]]:
         """All distinct rows, `size` at a time, and the share of each among all rows."""
         share_D = self.which_N.bincount(minlength=len(self.rows_DW)) / len(self.which_N)
         return zip(self.rows_DW.split(size), share_D.split(size), strict=True)
 
 
-def _train(network: Scorer, rows: NormalRows, fitting: Fitting, seed: int, callback: Callback | None) -> None:
-    device = rows.rows_DW.device
-    generator = Generator(device).manual_seed(seed)
-    optimiser = torch.optim.Adam(
+@dataclass(frozen=True)
+class _Step:
+    """One step of Adam on the chosen rows; returns the loss before it."""
+
+    network: Scorer
+    take: Callable[[Tensor], tuple[Tensor, Tensor]]
+    optimiser: torch.optim.Optimizer
+    generator: Generator
+
+    def __call__(self, chosen_B: Tensor) -> Tensor:
+        loss = self.network.loss(*self.take(chosen_B), generator=self.generator)
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        self.optimiser.step()
+        return loss.detach()
+
+
+def _adam(network: Scorer, fitting: Fitting, device: torch.device, *, recordable: bool) -> torch.optim.Adam:
+    # What is recorded reads the rate from where it lies; a plain number would stay what it was, whatever the schedule.
+    rate = torch.tensor(fitting.learning_rate, device=device) if recordable else fitting.learning_rate
+    return torch.optim.Adam(
         network.parameters(),
-        lr=fitting.learning_rate,
+        lr=rate,
         betas=(fitting.momentum, 0.999),
         weight_decay=fitting.weight_decay,
+        capturable=recordable,
         fused=device.type in ("cpu", "cuda"),
     )
-    schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, fitting.decay)
+
+
+def _train(network: Scorer, rows: NormalRows, fitting: Fitting, seed: int, callback: Callback | None) -> None:
+    device = rows.rows_DW.device
+    on_gpu = device.type == "cuda"
+    generator = Generator(device).manual_seed(seed)
     network.train()
-    for epoch in range(1, fitting.epochs + 1):
-        order_N = torch.randperm(len(rows.which_N), generator=generator, device=device)
-        for chosen_B in order_N.split(fitting.batch_size):
-            loss = network.loss(*rows.take(chosen_B), generator=generator)
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            optimiser.step()
-        schedule.step()
-        if callback is not None:
-            callback(Progress("training", epoch, fitting.epochs, float(loss.detach())))
+    with own_stream(device):
+        optimiser = _adam(network, fitting, device, recordable=on_gpu)
+        schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, fitting.decay)
+        # A GPU would have to be waited for to know how many rows are distinct.
+        step: Step = _Step(network, rows.each if on_gpu else rows.take, optimiser, generator)
+        if on_gpu and network.replayed:
+            step = Replayed(step, partial(cuda_graph, generator=generator))
+        for epoch in range(1, fitting.epochs + 1):
+            order_N = torch.randperm(len(rows.which_N), generator=generator, device=device)
+            for chosen_B in order_N.split(fitting.batch_size):
+                loss = step(chosen_B)
+            schedule.step()
+            if callback is not None:
+                callback(Progress("training", epoch, fitting.epochs, float(loss)))
+    optimiser.zero_grad(set_to_none=True)
+
+
+def scored_at_once(device: torch.device, n_columns: int) -> int:
+    """How many rows are scored at a time; a row's score does not depend on it."""
+    if device.type != "cuda":
+        return _SCORED_AT_ONCE
+    return max(_SCORED_AT_ONCE, min(_SCORED_AT_ONCE_ON_GPU, _CELLS_AT_ONCE_ON_GPU // n_columns))
 
 
 def check_memory(network: nn.Module, device: torch.device) -> None:
