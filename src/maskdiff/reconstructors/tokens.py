@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import torch
@@ -50,11 +51,20 @@ class MaskedTokens:
             shown = (self.codes_RF[here], self.hidden_RF[here], self.visible_RF[here])
             yield MaskedTokens(*shown, self.rate_R[here], real)
 
+    @cached_property
+    def hidden_M(self) -> Tensor:
+        """Where the hidden positions are, row after row. Counted once: an accelerator is waited for each time."""
+        return self.hidden_RF.flatten().nonzero()[:, 0]
+
+    def at_hidden(self, told_RF: Tensor) -> Tensor:
+        """What is told of the hidden positions, (M, ...), out of all of them, (R, F, ...)."""
+        return told_RF.flatten(0, 1).index_select(0, self.hidden_M)
+
     def placed(self, answers_M: Tensor, views: MaskedViews) -> Tensor:
         """Answers at their hidden positions, 0 elsewhere, shape (B, K, F)."""
-        empty_RF = torch.zeros(self.codes_RF.shape, dtype=answers_M.dtype, device=answers_M.device)
+        empty = torch.zeros(self.codes_RF.numel(), dtype=answers_M.dtype, device=answers_M.device)
         shape = (views.n_rows, views.n_views, self.codes_RF.shape[1])
-        return empty_RF.masked_scatter(self.hidden_RF, answers_M).view(shape)
+        return empty.index_copy(0, self.hidden_M, answers_M).view(shape)
 
 
 class TokenNetwork(nn.Module):
@@ -80,7 +90,7 @@ class TokenNetwork(nn.Module):
             return tokens.placed(self.answers(tokens, _log_prob_of)[0], views)
         with precision(tokens.codes_RF.device):
             states_MH = self.states(tokens)
-        codes_M, most = tokens.codes_RF[tokens.hidden_RF], self._most_at_once(tokens)
+        codes_M, most = tokens.at_hidden(tokens.codes_RF), self._most_at_once(tokens)
         if len(codes_M) <= most:
             return tokens.placed(self._true_log_prob(states_MH, codes_M), views)
         # A long text has more logits than memory: each part of them is computed again when its gradient is due.
@@ -103,7 +113,7 @@ class TokenNetwork(nn.Module):
         most = self._most_at_once(tokens)
         told: list[tuple[Tensor, ...]] = []
         for part in tokens.parts(self.tokens_at_once[int(device.type != "cpu")]):
-            codes_M = part.codes_RF[part.hidden_RF]
+            codes_M = part.at_hidden(part.codes_RF)
             with precision(device):
                 states_MH = self.states(part)
             for at in range(0, max(len(codes_M), 1), most):

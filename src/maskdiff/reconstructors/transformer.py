@@ -93,7 +93,7 @@ class MaskedTransformer(TokenNetwork):
         for block in first:
             x_RFH = block.feed(block.attend(x_RFH, attends, turn))
         # Behind the last attention positions no longer meet: only those that are asked for go on.
-        states: Tensor = self.norm(last.feed(last.attend(x_RFH, attends, turn)[tokens.hidden_RF]))
+        states: Tensor = self.norm(last.feed(tokens.at_hidden(last.attend(x_RFH, attends, turn))))
         return states
 
     def logits(self, states_MH: Tensor) -> Tensor:
