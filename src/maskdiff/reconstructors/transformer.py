@@ -77,7 +77,7 @@ class MaskedTransformer(TokenNetwork):
     def states(self, tokens: MaskedTokens) -> Tensor:
         """What the network makes of the hidden positions, (M, H)."""
         n_positions = tokens.codes_RF.shape[1]
-        shown_RF = torch.where(tokens.visible_RF, tokens.codes_RF, self.n_codes)
+        shown_RF = tokens.codes_RF.masked_fill(~tokens.visible_RF, self.n_codes)
         x_RFH = self.tokens(shown_RF)
         turn = None
         if self.places is None:
