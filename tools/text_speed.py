@@ -21,7 +21,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -199,6 +199,11 @@ class Clock:
             torch.cuda.synchronize(self.device)
 
 
+def n_tokens(texts: Codes) -> int:
+    assert texts.real is not None
+    return int(texts.real.sum())
+
+
 def work(texts: Codes, size: TransformerReconstructor) -> float:
     """Operations of one pass forward over all tokens, with half of them hidden; see above."""
     assert texts.real is not None
@@ -210,75 +215,118 @@ def work(texts: Codes, size: TransformerReconstructor) -> float:
     return float(weights + 4 * size.width * size.layers * (length**2).sum())
 
 
-def told(seconds: float, tokens: float, operations: float, clock: Clock) -> dict[str, float]:
-    share = operations / seconds / clock.peak
-    return {"seconds": seconds, "tokens_per_second": tokens / seconds, "share_of_peak": share}
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """One set of texts, as ours and the plain one read them: each a training and a test set."""
+
+    ours: tuple[Codes, Codes]
+    plain: tuple[Codes, Codes]
+    y: Any
+    settings: TransformerReconstructor
+    probes: ProbeGrid
+    seed: int
+    clock: Clock
+
+    def measured(self) -> Iterator[tuple[str, dict[str, float]]]:
+        """What was measured, one after the other."""
+        network, seconds = self._train(our_train, self.ours[0])
+        yield "our_training", seconds
+        yield "our_scoring", self._score(our_score, network, self.ours[1])
+        network, seconds = self._train(plain_train, self.plain[0])
+        yield "plain_training", seconds
+        moved = as_ours(network, self.plain[1], self.settings, self.clock.device)
+        yield "moved_scoring", self._score(our_score, moved, self.plain[1])
+        yield "plain_scoring", self._score(plain_score, network, self.plain[1])
+
+    def _train(self, how: Callable[..., Any], texts: Codes) -> tuple[Any, dict[str, float]]:
+        once = replace(self.settings, training=replace(self.settings.training, stop=Epochs(1)))
+        how(texts, once, self.seed, self.clock.device)
+        network, seconds = self.clock.seconds(lambda: how(texts, self.settings, self.seed, self.clock.device))
+        steps = self.settings.training.stop.steps(len(texts), self.settings.training.batch_size)
+        epochs = steps / Epochs(1).steps(len(texts), self.settings.training.batch_size)
+        return network, self._told(seconds / epochs, 0, 3)
+
+    def _score(self, how: Callable[..., FloatArray], network: Any, texts: Codes) -> dict[str, float]:
+        how(network, texts.take(slice(0, 100)), replace(self.probes, views_per_level=1), self.clock.device)
+        scores, seconds = self.clock.seconds(lambda: how(network, texts, self.probes, self.clock.device))
+        return self._told(seconds, 1, self.probes.n_views) | metrics(self.y, scores)
+
+    def _told(self, seconds: float, part: int, passes: int) -> dict[str, float]:
+        # The same work for both: our vocabulary, and no token beyond the 128th.
+        texts = replace(self.plain[part], schema=self.ours[part].schema)
+        share = passes * work(texts, self.settings) / seconds / self.clock.peak
+        views = passes if part else 1
+        return {"seconds": seconds, "tokens_per_second": views * n_tokens(texts) / seconds, "share_of_peak": share}
+
+
+# What is shown: its name, what of ours and of the plain one is compared, and how it is written.
+ROWS = (
+    ("seconds per epoch", "training", "seconds", "{:.3f}"),
+    ("training, tokens per second", "training", "tokens_per_second", "{:,.0f}"),
+    ("training, share of bf16 peak", "training", "share_of_peak", "{:.2%}"),
+    ("seconds to score", "scoring", "seconds", "{:.2f}"),
+    ("scoring, tokens of all views per second", "scoring", "tokens_per_second", "{:,.0f}"),
+    ("scoring, share of bf16 peak", "scoring", "share_of_peak", "{:.2%}"),
+    ("ROC, own weights", "scoring", "roc_auc", "{:.4f}"),
+    ("PR, own weights", "scoring", "pr_auc", "{:.4f}"),
+    ("plain weights, seconds to score", "moved", "seconds", "{:.2f}"),
+    ("plain weights, ROC", "moved", "roc_auc", "{:.4f}"),
+    ("plain weights, PR", "moved", "pr_auc", "{:.4f}"),
+)
+COMPARED = {
+    "training": ("our_training", "plain_training"),
+    "scoring": ("our_scoring", "plain_scoring"),
+    "moved": ("moved_scoring", "plain_scoring"),
+}
 
 
 def main() -> None:
     arguments = read_arguments()
-    device, seed, epochs = torch_device(arguments.device), arguments.seed, arguments.epochs
-    clock = Clock.on(device)
-    train, test, y = split_text(arguments.set, arguments.data, seed=seed)
-    if arguments.rows:
-        kept = np.random.default_rng(seed).permutation(len(test))[: arguments.rows]
-        train, test, y = train[: arguments.rows], [test[i] for i in kept], y[kept]
-    settings, probes = chosen_size(arguments), ProbeGrid(PAPER_LEVELS, arguments.views, "independent", "zero", seed)
+    bench = prepared(arguments)
+    (train, test), (whole, _) = bench.ours, bench.plain
+    print(
+        f"{arguments.set}: {n_tokens(train):,} tokens in {len(train)} texts to train on, "
+        f"{n_tokens(test):,} in {len(bench.y)} to score with "
+        f"{bench.probes.n_views} views; tokenizer {arguments.tokenizer}: {train.schema.sizes[0]:,} tokens, plain "
+        f"{whole.schema.sizes[0]:,}; bf16 peak {bench.clock.peak / 1e12:.1f} TFLOP/s",
+        flush=True,
+    )
+    measured = {}
+    for what, record in bench.measured():
+        measured[what] = record
+        print(what, json.dumps({name: float(f"{value:.5g}") for name, value in record.items()}), flush=True)
+    show(measured, arguments)
+    if arguments.out:
+        told = {k: v for k, v in vars(arguments).items() if v is not None and k not in ("out", "data", "device")}
+        run = identity(Run(arguments.set, "paper", arguments.seed), arguments.device)
+        record = {"task": "text_speed", **run, "status": "ok", "bf16_peak": bench.clock.peak, "settings": told}
+        RecordFile(arguments.out).add(record | measured)
 
+
+def show(measured: dict[str, dict[str, float]], arguments: argparse.Namespace) -> None:
+    print(f"\n| {arguments.set}, {arguments.epochs} timed epochs | ours | plain | ratio |\n|---|---|---|---|")
+    for what, kind, name, form in ROWS:
+        ours, plain = (measured[key][name] for key in COMPARED[kind])
+        # How many times better: less time, or more of everything else.
+        ratio = plain / ours if name == "seconds" else ours / plain
+        print(f"| {what} | {form.format(ours)} | {form.format(plain)} | {ratio:.2f} |")
+    ours, plain = (PAPER_EPOCHS * measured[key]["seconds"] for key in COMPARED["training"])
+    print(f"\nThe paper's {PAPER_EPOCHS} epochs, extrapolated: ours {ours:.1f} s, plain {plain:.1f} s.")
+
+
+def prepared(arguments: argparse.Namespace) -> Bench:
+    """The texts in codes, and how they are to be trained on and scored."""
+    clock = Clock.on(torch_device(arguments.device))
+    train, test, y = split_text(arguments.set, arguments.data, seed=arguments.seed)
+    if arguments.rows:
+        kept = np.random.default_rng(arguments.seed).permutation(len(test))[: arguments.rows]
+        train, test, y = train[: arguments.rows], [test[i] for i in kept], y[kept]
     encoder = TextEncoder(arguments.tokenizer).fit(train)
     whole = TextEncoder(arguments.tokenizer, whole_vocabulary=True, max_length=PADDED_TO, overlap=0).fit(train)
-    ours = encoder.encode(train), encoder.encode(test)
     plain = first_windows(whole.encode(train)), first_windows(whole.encode(test))
-    # What is common to both; the few tokens beyond the 128th, and the larger vocabulary, are not counted for either.
-    tokens = [float(part.real.sum()) for part in plain if part.real is not None]
-    operations = [work(replace(part, schema=encoder.schema_), settings) for part in plain]
-
-    print(f"{arguments.set}: {len(train)} texts to train on ({tokens[0]:,.0f} tokens), {len(test)} to score", end=" ")
-    print(f"({tokens[1]:,.0f} tokens); tokenizer {arguments.tokenizer}: ours has {encoder.schema_.sizes[0]:,}", end=" ")
-    print(f"tokens, plain {whole.schema_.sizes[0]:,}; bf16 peak {clock.peak / 1e12:.1f} TFLOP/s", flush=True)
-
-    def trained(how: Callable[..., Any], texts: Codes) -> tuple[Any, dict[str, float]]:
-        brief = replace(settings, training=replace(settings.training, stop=Epochs(1)))
-        how(texts, brief, seed, device)
-        network, seconds = clock.seconds(lambda: how(texts, settings, seed, device))
-        return network, told(seconds / epochs, tokens[0], 3 * operations[0], clock)
-
-    def scored(how: Callable[..., FloatArray], network: Any, texts: Codes) -> dict[str, float]:
-        how(network, texts.take(slice(0, 100)), replace(probes, views_per_level=1), device)
-        scores, seconds = clock.seconds(lambda: how(network, texts, probes, device))
-        views = probes.n_views
-        return told(seconds, views * tokens[1], views * operations[1], clock) | metrics(y, scores)
-
-    network, our_training = trained(our_train, ours[0])
-    say("our training", our_training)
-    say("our scoring", our_scoring := scored(our_score, network, ours[1]))
-    network, plain_training = trained(plain_train, plain[0])
-    say("plain training", plain_training)
-    moved = as_ours(network, plain[1], settings, device)
-    say("plain weights, our scoring", moved_scoring := scored(our_score, moved, plain[1]))
-    say("plain weights, plain scoring", plain_scoring := scored(plain_score, network, plain[1]))
-
-    print(f"\n| {arguments.set}, {epochs} timed epochs | ours | plain | ratio |\n|---|---|---|---|")
-    show("seconds per epoch", "seconds", "{:.3f}", our_training, plain_training)
-    at_20 = [{"seconds": PAPER_EPOCHS * one["seconds"]} for one in (our_training, plain_training)]
-    show(f"seconds for {PAPER_EPOCHS} epochs, extrapolated", "seconds", "{:.1f}", *at_20)
-    show("training, tokens per second", "tokens_per_second", "{:,.0f}", our_training, plain_training)
-    show("training, share of bf16 peak", "share_of_peak", "{:.2%}", our_training, plain_training)
-    show(f"seconds to score {len(test)} texts, {probes.n_views} views", "seconds", "{:.2f}", our_scoring, plain_scoring)
-    show("scoring, tokens in views per second", "tokens_per_second", "{:,.0f}", our_scoring, plain_scoring)
-    show("scoring, share of bf16 peak", "share_of_peak", "{:.2%}", our_scoring, plain_scoring)
-    show("ROC, each its own weights", "roc_auc", "{:.4f}", our_scoring, plain_scoring)
-    show("PR, each its own weights", "pr_auc", "{:.4f}", our_scoring, plain_scoring)
-    show("plain weights: seconds to score", "seconds", "{:.2f}", moved_scoring, plain_scoring)
-    show("plain weights: ROC", "roc_auc", "{:.4f}", moved_scoring, plain_scoring)
-    show("plain weights: PR", "pr_auc", "{:.4f}", moved_scoring, plain_scoring)
-    if arguments.out:
-        RecordFile(arguments.out).add(
-            {"task": "text_speed", **identity(Run(arguments.set, "paper", seed), arguments.device), "status": "ok"}
-            | {"epochs": epochs, "tokenizer": arguments.tokenizer, "views": probes.n_views, "bf16_peak": clock.peak}
-            | {"our_training": our_training, "plain_training": plain_training, "our_scoring": our_scoring}
-            | {"plain_scoring": plain_scoring, "plain_weights_our_scoring": moved_scoring}
-        )
+    probes = ProbeGrid(PAPER_LEVELS, arguments.views, "independent", "zero", arguments.seed)
+    ours = encoder.encode(train), encoder.encode(test)
+    return Bench(ours, plain, y, chosen_size(arguments), probes, arguments.seed, clock)
 
 
 def first_windows(texts: Windows) -> Codes:
@@ -295,16 +343,6 @@ def chosen_size(arguments: argparse.Namespace) -> TransformerReconstructor:
     feed_forward = 4 * arguments.width if arguments.width else paper.feed_forward
     training = replace(paper.training, stop=Epochs(arguments.epochs))
     return replace(paper, **chosen, feed_forward=feed_forward, training=training)
-
-
-def say(what: str, record: dict[str, float]) -> None:
-    print(what, json.dumps({name: float(f"{value:.5g}") for name, value in record.items()}), flush=True)
-
-
-def show(what: str, name: str, form: str, ours: dict[str, float], plain: dict[str, float]) -> None:
-    # How many times better: less time, or more of everything else.
-    ratio = plain[name] / ours[name] if name == "seconds" else ours[name] / plain[name]
-    print(f"| {what} | {form.format(ours[name])} | {form.format(plain[name])} | {ratio:.2f} |")
 
 
 def read_arguments() -> argparse.Namespace:
