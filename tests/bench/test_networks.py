@@ -16,9 +16,11 @@ from torch import Generator, Tensor
 
 from maskdiff.bench.baselines import drl, dte, goad, icl, mcm, networks, pyod
 from maskdiff.bench.baselines.networks import Fitting, NormalRows, Scorer
-from maskdiff.bench.baselines.replay import Replayed
 from maskdiff.errors import InputError, SettingError
 from maskdiff.progress import Progress
+from maskdiff.replay import Replayed
+
+from ..handmade import recorded_on_cpu
 
 # Fewer epochs, maps and masks than in the paper, and a learning rate for the few steps there are.
 LEARNERS: dict[str, Callable[[float], Any]] = {
@@ -132,12 +134,6 @@ NETWORKS: dict[str, Callable[[], Scorer]] = {
 }
 
 
-def recorded_on_cpu(step: Callable[[], Tensor]) -> tuple[Callable[[], None], Tensor]:
-    """Like a CUDA graph: recording changes nothing, and every replay leaves its loss in the same place."""
-    loss = torch.full((), torch.nan)
-    return lambda: loss.copy_(step()) and None, loss
-
-
 def trained(name: str, *, replayed: bool = False, recordable: bool = True) -> tuple[list[float], Tensor, list[int]]:
     """Losses, weights and recorded sizes of batch after 6 epochs of batches of 8, 8 and 4 rows, the rate decaying."""
     torch.manual_seed(0)
@@ -153,7 +149,8 @@ def trained(name: str, *, replayed: bool = False, recordable: bool = True) -> tu
         for chosen in torch.randperm(20, generator=generator).split(8):
             losses.append(float((step if replayed else plain)(chosen)))
         schedule.step()
-    return losses, torch.cat([weights.flatten() for weights in network.parameters()]), list(step.recorded)
+    weights = torch.cat([part.flatten() for part in network.parameters()])
+    return losses, weights, [size for ((size,),) in step.recorded]
 
 
 @pytest.mark.parametrize("name", NETWORKS)

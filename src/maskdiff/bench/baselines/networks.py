@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import ClassVar, Self
 
@@ -17,10 +16,10 @@ import torch
 from torch import Generator, Tensor, nn
 
 from maskdiff.bench.baselines.encoded import Matrix
-from maskdiff.bench.baselines.replay import Replayed, Step, cuda_graph, own_stream
 from maskdiff.codes import FloatArray, distinct_rows
 from maskdiff.errors import InputError, SettingError
 from maskdiff.progress import Callback, Progress
+from maskdiff.replay import CudaGraphs, Replayed, Step, own_stream, told_of_recording
 
 _SCORED_AT_ONCE = 256
 # A GPU is kept busy by more rows than that, fewer where they are wide.
@@ -159,7 +158,7 @@ class _Step:
 def _adam(network: Scorer, fitting: Fitting, device: torch.device, *, recordable: bool) -> torch.optim.Adam:
     # What is recorded reads the rate from where it lies; a plain number would stay what it was, whatever the schedule.
     rate = torch.tensor(fitting.learning_rate, device=device) if recordable else fitting.learning_rate
-    return torch.optim.Adam(
+    optimiser = torch.optim.Adam(
         network.parameters(),
         lr=rate,
         betas=(fitting.momentum, 0.999),
@@ -167,6 +166,7 @@ def _adam(network: Scorer, fitting: Fitting, device: torch.device, *, recordable
         capturable=recordable,
         fused=device.type in ("cpu", "cuda"),
     )
+    return told_of_recording(optimiser) if recordable else optimiser
 
 
 def _train(network: Scorer, rows: NormalRows, fitting: Fitting, seed: int, callback: Callback | None) -> None:
@@ -180,7 +180,7 @@ def _train(network: Scorer, rows: NormalRows, fitting: Fitting, seed: int, callb
         # A GPU would have to be waited for to know how many rows are distinct.
         step: Step = _Step(network, rows.each if on_gpu else rows.take, optimiser, generator)
         if on_gpu and network.replayed:
-            step = Replayed(step, partial(cuda_graph, generator=generator))
+            step = Replayed(step, CudaGraphs(generator))
         for epoch in range(1, fitting.epochs + 1):
             order_N = torch.randperm(len(rows.which_N), generator=generator, device=device)
             for chosen_B in order_N.split(fitting.batch_size):
