@@ -95,7 +95,8 @@ class MaskedViews:
     an unseen value tells the reconstructor nothing, so it is not shown as context, and padding is never either.
     `codes_BF` holds only codes the schema knows; `mask_rate` has shape (B, K) or (1, K). `own_BF` are the rows as they
     stand among the normal rows, where they are to be left out of them. `real_BF` is False for padding (None: there is
-    none), which `hidden` and `visible` alone do not tell from an unseen value.
+    none), which `hidden` and `visible` alone do not tell from an unseen value. `places_M`, in training, are the hidden
+    cells by their number, and others behind them up to a number that is known without asking a device.
     """
 
     codes_BF: Tensor
@@ -104,6 +105,7 @@ class MaskedViews:
     mask_rate: Tensor
     own_BF: Tensor | None = None
     real_BF: Tensor | None = None
+    places_M: Tensor | None = None
 
     @property
     def n_rows(self) -> int:

@@ -1,4 +1,4 @@
-"""The one training loop: batches, stop rule, averaged weights, held-out loss, progress, and where an interrupted run
+"""The one training loop: stop rule, averaged weights, held-out loss, progress, and where an interrupted run
 goes on.
 
 Shapes: B rows, F fields.
@@ -19,12 +19,15 @@ import numpy as np
 import torch
 from torch import Generator, Tensor, nn
 
+from maskdiff.batches import Batches, masked
 from maskdiff.codes import Codes
 from maskdiff.encoders.windows import narrowed
 from maskdiff.errors import SettingError
-from maskdiff.masking import Rows, Schedule, as_rows
+from maskdiff.masking import Schedule, as_rows
 from maskdiff.objectives import Objective
 from maskdiff.progress import Callback, Progress
+from maskdiff.replay import own_stream
+from maskdiff.steps import Step, adamw, objective_on, recorder, replayed, set_rate
 
 _SMALL_NETWORK = 1_000_000
 
@@ -155,39 +158,37 @@ def train(
     """
     network = network.to(device).train()
     generator = Generator().manual_seed(seed)
-    batches = _Batches(codes, settings.batch_size, device, generator)
+    record = recorder(network, objective, schedule, device)
+    # What is replayed is packed first, and sent in one piece.
+    batches = Batches(codes, settings.batch_size, device if record is None else torch.device("cpu"), generator)
     watched = _fixed_batch(held_out, objective, schedule, seed, device)
-    fused = device.type in ("cpu", "cuda")
-    optimiser = torch.optim.AdamW(
-        network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=fused
-    )
+    optimiser = adamw(network, settings.learning_rate, settings.weight_decay, recordable=record is not None)
+    as_it_is = Step(network, optimiser, objective, schedule)
+    take = as_it_is if record is None else replayed(as_it_is, record, codes, device)
     average = copy.deepcopy(network).eval().requires_grad_(False) if settings.average else None
     steps = settings.stop.steps(len(codes), settings.batch_size)
     losses: list[float] = []
     run = _Run(network, average, optimiser, batches, losses, device)
     name = "" if keeper is None else run.name(codes, settings, objective, schedule, seed)
     rng = torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
-    with rng, _threads_for(network, device):
+    with rng, own_stream(device), _threads_for(network, device):
         torch.manual_seed(seed)  # dropout has no generator of its own
         done = 0 if keeper is None else run.restore(keeper.load(name))
         for step in range(done + 1, steps + 1):
-            loss = _masked_loss(network, batches.next(), objective, schedule, generator)
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            for group in optimiser.param_groups:
-                group["lr"] = settings.rate(step, steps)
-            optimiser.step()
+            set_rate(optimiser, settings.rate(step, steps))
+            loss = take(masked(batches.next(), objective, schedule, generator))
             if average is not None:
                 _follow(average, network, settings.average, step)
             if step % settings.look_every == 0 or step == steps:
                 seen = None if watched is None else watched(average or network)
                 losses += [] if seen is None else [seen]
                 if callback is not None:
-                    callback(Progress("training", step, steps, float(loss.detach()), seen))
+                    callback(Progress("training", step, steps, float(loss), seen))
                 if settings.stop.done(losses):
                     break
                 if keeper is not None:
                     keeper.keep(name, functools.partial(run.state, step))
+    optimiser.zero_grad(set_to_none=True)
     return (average or network).eval().requires_grad_(False)
 
 
@@ -207,20 +208,6 @@ def _threads_for(network: nn.Module, device: torch.device) -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _masked_loss(
-    network: nn.Module, rows: Rows, objective: Objective, schedule: Schedule, generator: Generator
-) -> Tensor:
-    """The objective on one fresh masked view of each row."""
-    time_B = objective.draw_times(len(rows.codes_BF), generator=generator)
-    rate_B = schedule.mask_rate(time_B)
-    uniform_BF = torch.rand(rows.codes_BF.shape, generator=generator)
-    device = rows.codes_BF.device
-    hidden_BF = (uniform_BF < rate_B[:, None]).to(device)
-    views = rows.views(hidden_BF[:, None], rate_B[:, None].to(device))
-    log_prob_BF: Tensor = network.log_prob(views)[:, 0]  # type: ignore[operator]
-    return objective.loss(log_prob_BF, views.hidden[:, 0], time_B.to(device), schedule)
-
-
 def _fixed_batch(
     held_out: Codes | None, objective: Objective, schedule: Schedule, seed: int, device: torch.device
 ) -> Callable[[nn.Module], float] | None:
@@ -233,7 +220,8 @@ def _fixed_batch(
         training = network.training
         network.eval()
         with torch.no_grad():
-            value = _masked_loss(network, rows, objective, schedule, Generator().manual_seed(seed + 1))
+            given = masked(rows, objective, schedule, Generator().manual_seed(seed + 1))
+            value = objective_on(network, given, objective, schedule)
         network.train(training)
         return float(value)
 
@@ -246,35 +234,6 @@ def _follow(average: nn.Module, network: nn.Module, decay: float, step: int) -> 
     torch._foreach_lerp_(list(average.parameters()), [p.detach() for p in network.parameters()], weight)
 
 
-class _Batches:
-    """Rows in random order, pass after pass; every batch is full. Token rows of about the same length go together.
-
-    The rows stay codes of one or two bytes until they are drawn: as tensors, millions of them would not fit.
-    """
-
-    def __init__(self, codes: Codes, size: int, device: torch.device, generator: Generator) -> None:
-        self.codes = codes
-        self.size = min(size, len(codes))
-        self.device = device
-        self.generator = generator
-        self.order = torch.empty(0, dtype=torch.int64)
-
-    def next(self) -> Rows:
-        if len(self.order) < self.size:
-            drawn = torch.cat([self.order, torch.randperm(len(self.codes), generator=self.generator)])
-            self.order = drawn if self.codes.real is None else self._by_length(drawn, torch.from_numpy(self.codes.real))
-        chosen, self.order = self.order[: self.size], self.order[self.size :]
-        return as_rows(narrowed(self.codes.take(chosen.numpy())), device=self.device)
-
-    def _by_length(self, drawn: Tensor, real: Tensor) -> Tensor:
-        """The same rows with neighbours in length in one batch, the batches in random order."""
-        whole = len(drawn) // self.size * self.size
-        length = real.sum(dim=1)[drawn[:whole]]
-        batches = drawn[:whole][length.argsort(stable=True)].view(-1, self.size)
-        mixed = batches[torch.randperm(len(batches), generator=self.generator)]
-        return torch.cat([mixed.flatten(), drawn[whole:]])
-
-
 @dataclass(frozen=True, eq=False)
 class _Run:
     """All that changes from step to step, as tensors and back."""
@@ -282,7 +241,7 @@ class _Run:
     network: nn.Module
     average: nn.Module | None
     optimiser: torch.optim.Optimizer
-    batches: _Batches
+    batches: Batches
     losses: list[float]
     device: torch.device
 

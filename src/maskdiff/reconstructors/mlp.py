@@ -51,6 +51,8 @@ class ByteDropout(nn.Module):
 class MaskedMLP(nn.Module):
     """Visible cells in, log-probabilities of every field's codes out."""
 
+    can_be_recorded = True  # nothing that `log_prob` does in training depends on values, see TokenNetwork
+
     def __init__(
         self, schema: Schema, *, width: int, layers: int, embedding: int | None, dropout: float, uses_level: bool
     ) -> None:

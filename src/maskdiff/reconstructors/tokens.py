@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import torch
@@ -23,13 +23,16 @@ from maskdiff.masking import MaskedViews
 
 @dataclass(frozen=True, eq=False)
 class MaskedTokens:
-    """Views laid out as masked rows. `real_RF` is None where there is no padding."""
+    """Views laid out as masked rows. `real_RF` is None where there is no padding, `places_M` where the hidden positions
+    have yet to be found.
+    """
 
     codes_RF: Tensor
     hidden_RF: Tensor
     visible_RF: Tensor
     rate_R: Tensor
     real_RF: Tensor | None
+    places_M: Tensor | None = None
 
     @classmethod
     def of(cls, views: MaskedViews) -> MaskedTokens:
@@ -40,7 +43,8 @@ class MaskedTokens:
 
         real = None if views.real_BF is None else laid_out(views.real_BF.unsqueeze(1))
         rate_R = views.mask_rate.expand(shape[:2]).reshape(-1)
-        return cls(laid_out(views.codes_BF.unsqueeze(1)), laid_out(views.hidden), laid_out(views.visible), rate_R, real)
+        shown = (laid_out(views.codes_BF.unsqueeze(1)), laid_out(views.hidden), laid_out(views.visible))
+        return cls(*shown, rate_R, real, views.places_M)
 
     def parts(self, n_tokens: int) -> Iterator[MaskedTokens]:
         """Runs of masked rows with about this many tokens each."""
@@ -54,14 +58,14 @@ class MaskedTokens:
     @cached_property
     def hidden_M(self) -> Tensor:
         """Where the hidden positions are, row after row. Counted once: an accelerator is waited for each time."""
-        return self.hidden_RF.flatten().nonzero()[:, 0]
+        return self.hidden_RF.flatten().nonzero()[:, 0] if self.places_M is None else self.places_M
 
     def at_hidden(self, told_RF: Tensor) -> Tensor:
         """What is told of the hidden positions, (M, ...), out of all of them, (R, F, ...)."""
         return told_RF.flatten(0, 1).index_select(0, self.hidden_M)
 
     def placed(self, answers_M: Tensor, views: MaskedViews) -> Tensor:
-        """Answers at their hidden positions, 0 elsewhere, shape (B, K, F)."""
+        """Answers at the positions they were asked for, 0 elsewhere, shape (B, K, F)."""
         empty = torch.zeros(self.codes_RF.numel(), dtype=answers_M.dtype, device=answers_M.device)
         shape = (views.n_rows, views.n_views, self.codes_RF.shape[1])
         return empty.index_copy(0, self.hidden_M, answers_M).view(shape)
@@ -71,6 +75,9 @@ class TokenNetwork(nn.Module):
     """A network over masked rows. Kinds define `states` and `logits`."""
 
     n_codes: int
+    # On a GPU training steps are recorded and replayed. Only where `states` never looks at values to decide what to do,
+    # and neither looks nor draws random numbers in `logits`.
+    can_be_recorded = False
     # How many tokens run through the network at once when scoring, and how many logits are held at once.
     tokens_at_once = (1 << 13, 1 << 18)  # on a processor, on an accelerator
     logits_at_once = (1 << 24, 1 << 28)
@@ -95,7 +102,8 @@ class TokenNetwork(nn.Module):
             return tokens.placed(self._true_log_prob(states_MH, codes_M), views)
         # A long text has more logits than memory: each part of them is computed again when its gradient is due.
         parts = zip(states_MH.split(most), codes_M.split(most), strict=True)
-        told = [checkpoint(self._true_log_prob, *part, use_reentrant=False) for part in parts]
+        again = partial(checkpoint, use_reentrant=False, preserve_rng_state=not self.can_be_recorded)
+        told = [again(self._true_log_prob, *part) for part in parts]
         return tokens.placed(torch.cat(told), views)
 
     def _true_log_prob(self, states_MH: Tensor, codes_M: Tensor) -> Tensor:
@@ -160,7 +168,8 @@ def _best(logits_MV: Tensor, codes_M: Tensor) -> tuple[Tensor, Tensor]:
 
 def precision(device: torch.device) -> torch.autocast:
     """Half the bits where the device has kernels for them."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda")
+    has = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    return torch.autocast(device.type, torch.bfloat16, enabled=has)
 
 
 def check_alphabet(schema: Schema) -> int:

@@ -55,6 +55,8 @@ class Block(nn.Module):
 class MaskedTransformer(TokenNetwork):
     """Visible tokens in, log-probabilities of the hidden ones out."""
 
+    can_be_recorded = True
+
     def __init__(self, n_codes: int, settings: TransformerReconstructor) -> None:
         super().__init__()
         width = settings.width
