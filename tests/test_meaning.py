@@ -9,13 +9,12 @@ import pandas as pd
 import pytest
 import torch
 
-from maskdiff.detectors import MAIN, TextDetector
-from maskdiff.detectors.texts import MEANING
+from maskdiff.detectors import TextDetector
 from maskdiff.encoders.embedding import TextEmbedder
 from maskdiff.encoders.text import TextEncoder
 from maskdiff.errors import InputError, NoEvidenceWarning
 from maskdiff.evidence import Evidence, Kind, Meanings
-from maskdiff.neighbours import NearestTexts
+from maskdiff.neighbours import NearestTexts, main_directions
 from maskdiff.probes import ProbeGrid
 from maskdiff.reconstructors import TransformerReconstructor
 from maskdiff.storage import load, save
@@ -121,27 +120,37 @@ def test_an_odd_topic_is_found_and_named_by_its_characters(detector):
     assert (told["value"], told["start"], told["end"]) == ("sea", 11, 14)
 
 
-def test_both_kinds_count_alike_over_normal_texts(detector):
-    new = make_texts(150, 1)
-    codes = detector.encoder_.encode(new)
-    of = {kind.source: [] for kind in detector.evidence_.kinds}
-    for kind in detector.evidence_.kinds:
-        of[kind.source].append(Evidence(detector.evidence_.sources, (kind,)).weigh(codes).score)
-    masked, meaning = np.sum(of[MAIN], axis=0), np.sum(of[MEANING], axis=0)
-    assert 0.3 < masked.std() / meaning.std() < 3
-    np.testing.assert_allclose(masked + meaning, detector.anomaly_score(new), rtol=1e-6)
-
-
-def test_the_distance_of_a_short_text_is_drawn_towards_that_of_normal_ones(detector):
-    (kind,) = [kind for kind in detector.evidence_.kinds if kind.source == MEANING]
-    texts = ["boats sail", "boats sail over the wide sea"]
+def each_kind(detector, texts):
     codes = detector.encoder_.encode(texts)
-    source = detector.evidence_.sources[MEANING]
-    distance = source.nearest.distances(codes, stage="scoring").sum(axis=1)
-    n = codes.row_lengths
-    drawn = (n * distance + 20 * kind.typical.surprise) / (n + 20)
-    found = Evidence({MEANING: source}, (kind,)).weigh(codes).score
-    np.testing.assert_allclose(found * kind.scale, drawn, rtol=1e-6)
+    return np.stack(
+        [Evidence(detector.evidence_.sources, (kind,)).weigh(codes).score for kind in detector.evidence_.kinds]
+    )
+
+
+def test_both_kinds_have_one_scale_over_normal_texts(detector):
+    masked, meaning = each_kind(detector, make_texts(150, 1))
+    assert 0.3 < masked.std() / meaning.std() < 3
+    assert abs(masked.mean() - meaning.mean()) < 1
+    assert 0.3 < masked.std() < 3
+
+
+def test_a_text_heeds_the_kind_that_finds_it_odder(detector):
+    texts = [*HARD[:3], *make_texts(20, 1)]
+    kinds = each_kind(detector, texts)
+    weight = np.exp(kinds - kinds.max(axis=0))
+    heeded = (weight * kinds).sum(axis=0) / weight.sum(axis=0)
+    np.testing.assert_allclose(detector.anomaly_score(texts), heeded, rtol=1e-9)
+    assert (heeded >= kinds.mean(axis=0) - 1e-9).all()
+
+
+def test_texts_are_compared_in_the_directions_that_hold_half_of_their_variance():
+    vectors = torch.randn(4000, 120, generator=torch.Generator().manual_seed(0)).double()
+    vectors[:, :40] *= 3  # 40 x 9 of 440
+    directions = main_directions(vectors + 5)
+    held = (vectors @ directions).var(dim=0).sum() / vectors.var(dim=0).sum()
+    assert 20 < directions.shape[1] < 30
+    assert 0.5 <= held < 0.55
+    torch.testing.assert_close(directions.T @ directions, torch.eye(directions.shape[1], dtype=torch.float64))
 
 
 def test_a_rows_score_depends_neither_on_its_batch_nor_on_its_order(detector):

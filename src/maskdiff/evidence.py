@@ -3,7 +3,8 @@
 A source looks at rows and gives every cell a surprise and a weight; an aggregate turns a row's cells into one number
 and shares it out again. A kind of evidence is a source read through an aggregate. Alone it is taken as it is. Several
 are each divided by their standard deviation over held-out normal rows and averaged, so the score then counts standard
-deviations instead of nats. Either way the contributions add up to the score. N rows, F fields.
+deviations instead of nats. Where each sees what the others cannot, a row heeds the oddest instead. Either way the
+contributions add up to the score. N rows, F fields, K kinds.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from maskdiff.codes import Codes, FloatArray
 from maskdiff.encoders.text import TextWindows
@@ -89,28 +91,48 @@ class Meanings:
 
 @dataclass(frozen=True)
 class Kind:
-    """A source, by name, read through an aggregate and divided by `scale`; `typical` steadies short rows."""
+    """A source, by name, read through an aggregate, divided by `scale` and moved by `shift`, which a row's cells share.
+
+    `typical` steadies short rows.
+    """
 
     source: str
     aggregate: str
     scale: float = 1.0
     typical: Typical | None = None
+    shift: float = 0.0
+
+    def parts(self, seen: CellScores) -> FloatArray:
+        """What each cell adds to its row's score, (N, F)."""
+        own = seen.contributions(self.aggregate, self.typical) / self.scale
+        shifted: FloatArray = own + self.shift * seen.weight
+        return shifted
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The sources a detector asks and the kinds of evidence it weighs; the first one's surprises are shown to users."""
+    """The sources a detector asks and the kinds of evidence it weighs; the first one's surprises are shown to users.
+
+    The score is the sum of the kinds, or with `oddest` their mean with weights exp(score): the kind that finds a row
+    odd is not drowned by one that does not.
+    """
 
     sources: Mapping[str, Source]
     kinds: tuple[Kind, ...]
+    oddest: bool = False
 
     def weigh(self, codes: Codes, *, stage: str = "scoring", callback: Callback | None = None) -> CellEvidence:
         """Each cell's part in the score, and its surprise."""
         seen = self._ask(codes, stage, callback)
-        parts = [seen[kind.source].contributions(kind.aggregate, kind.typical) / kind.scale for kind in self.kinds]
-        total: FloatArray = np.sum(parts, axis=0)
+        parts = [kind.parts(seen[kind.source]) for kind in self.kinds]
         first = seen[self.kinds[0].source]
         by_kind = np.stack([CellEvidence(part, first.surprise, first.row).score for part in parts], axis=1)
+        if self.oddest:
+            heeded_NK = softmax(by_kind, axis=1)
+            of_cells = heeded_NK if first.row is None else heeded_NK[first.row]
+            parts = [part * of_cells[:, k, None] for k, part in enumerate(parts)]
+            by_kind = by_kind * heeded_NK
+        total: FloatArray = np.sum(parts, axis=0)
         return CellEvidence(total, first.surprise, first.row, by_kind)
 
     def left_out(self) -> Evidence:
@@ -118,15 +140,23 @@ class Evidence:
         return replace(self, sources={name: source.left_out() for name, source in self.sources.items()})
 
     def on_one_scale(self, held_out: Codes, *, callback: Callback | None = None) -> Evidence:
-        """Each kind scaled so that over held-out normal rows it deviates by one in the average of all."""
+        """Each kind scaled so that over held-out normal rows it deviates by one in the average of all.
+
+        Where the oddest is heeded, all have the same mean there too.
+        """
         seen = self._ask(held_out, "calibrating", callback)
-        scaled = []
-        for kind in self.kinds:
-            cells = seen[kind.source]
-            parts = cells.contributions(kind.aggregate, kind.typical)
-            score = CellEvidence(parts, cells.surprise, cells.row).score
-            scaled.append(replace(kind, scale=max(float(np.nanstd(score)), 1e-6) * len(self.kinds)))
-        return replace(self, kinds=tuple(scaled))
+        scores = [
+            CellEvidence(kind.parts(found), found.surprise, found.row).score
+            for kind, found in ((k, seen[k.source]) for k in self.kinds)
+        ]
+        deviations = [max(float(np.nanstd(score)), 1e-6) for score in scores]
+        if not self.oddest:
+            scales = [deviation * len(self.kinds) for deviation in deviations]
+            return replace(self, kinds=tuple(replace(k, scale=s) for k, s in zip(self.kinds, scales, strict=True)))
+        means = [float(np.nanmean(score)) / deviation for score, deviation in zip(scores, deviations, strict=True)]
+        told = zip(self.kinds, deviations, means, strict=True)
+        moved = (replace(kind, scale=scale, shift=float(np.mean(means)) - mean) for kind, scale, mean in told)
+        return replace(self, kinds=tuple(moved))
 
     def _ask(self, codes: Codes, stage: str, callback: Callback | None) -> dict[str, CellScores]:
         """What each source says; one that several kinds read is asked once."""

@@ -1,7 +1,7 @@
 """The nearest normal rows and where a row differs from them: tables by their cells, texts by what they mean.
 
 B rows, N normal rows (of a table: distinct ones), F fields, k neighbours, P positions (see reconstructors.layout),
-T tokens of an encoder, H its width.
+T tokens of an encoder, H its width, D directions.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from maskdiff.progress import Callback, Progress
 from maskdiff.reconstructors.layout import Layout
 
 _FLOATS_AT_ONCE = 1 << 24
+# In fewer directions all normal texts would soon point the same way.
+_FEWEST_DIRECTIONS = 16
 
 
 @dataclass(eq=False)
@@ -84,14 +86,17 @@ class Neighbours:
 class NearestTexts:
     """Texts by what they mean: the mean of a pre-trained encoder's token vectors, brought to length one.
 
-    A text's distance is 1 - its cosine with its k nearest normal texts, on average. The vector of a text is a sum over
-    its tokens, so that its distance is one too: a token adds much where it points away from those texts.
+    They are compared in the main directions in which normal texts differ, those that hold half of their variance: what
+    they differ by in the many others is chance, which covers up an odd topic. A text's distance is 1 - its cosine with
+    its k nearest normal texts, on average. The vector of a text is a sum over its tokens, so that its distance is one
+    too: a token adds much where it points away from those texts.
     """
 
     embedder: TextEmbedder
-    k: int = 5
+    k: int = 25
 
-    normal_NH: Tensor = field(init=False, repr=False)
+    directions_HD: Tensor = field(init=False, repr=False)
+    normal_ND: Tensor = field(init=False, repr=False)
 
     def fit(self, texts: Sequence[str], *, callback: Callback | None = None) -> Self:
         """Keep these texts' vectors."""
@@ -100,11 +105,13 @@ class NearestTexts:
             found.append(functional.normalize(_sums(part)))
             if callback is not None:
                 callback(Progress("embedding", part.first + part.n_texts, len(texts)))
-        return self.with_normal(torch.cat(found))
+        normal_NH = torch.cat(found)
+        directions_HD = main_directions(normal_NH)
+        return self.with_normal(directions_HD, functional.normalize(normal_NH @ directions_HD))
 
-    def with_normal(self, normal_NH: Tensor) -> Self:
-        """The same beside these texts."""
-        self.normal_NH = normal_NH
+    def with_normal(self, directions_HD: Tensor, normal_ND: Tensor) -> Self:
+        """The same beside these texts, seen in these directions."""
+        self.directions_HD, self.normal_ND = directions_HD, normal_ND
         return self
 
     def distances(self, codes: TextWindows, *, stage: str, callback: Callback | None = None) -> FloatArray:
@@ -123,13 +130,28 @@ class NearestTexts:
 
     def _agreement(self, part: Embedded) -> FloatArray:
         """What each token adds to its text's cosine with the nearest normal texts, on average, shape (T,)."""
-        sum_BH = _sums(part)
-        cosine_BN = functional.normalize(sum_BH) @ self.normal_NH.T
-        nearest_Bk = cosine_BN.topk(min(self.k, len(self.normal_NH)), dim=1).indices
-        near_BH = self.normal_NH[nearest_Bk].mean(dim=1) / sum_BH.norm(dim=1, keepdim=True).clamp_min(1e-12)
-        text_T = torch.from_numpy(part.text).to(near_BH.device)
-        told: FloatArray = (part.vectors_TH * near_BH[text_T]).sum(dim=1).double().cpu().numpy()
+        sum_BD = _sums(part) @ self.directions_HD
+        cosine_BN = functional.normalize(sum_BD) @ self.normal_ND.T
+        nearest_Bk = cosine_BN.topk(min(self.k, len(self.normal_ND)), dim=1).indices
+        near_BD = self.normal_ND[nearest_Bk].mean(dim=1) / sum_BD.norm(dim=1, keepdim=True).clamp_min(1e-12)
+        text_T = torch.from_numpy(part.text).to(near_BD.device)
+        agreement_T = (part.vectors_TH @ self.directions_HD * near_BD[text_T]).sum(dim=1)
+        told: FloatArray = agreement_T.double().cpu().numpy()
         return told
+
+
+def main_directions(vectors_NH: Tensor) -> Tensor:
+    """The fewest directions that hold half of the variance, the widest first, as columns (H, D).
+
+    >>> main_directions(torch.randn(500, 40) * torch.arange(1, 41)).shape
+    torch.Size([40, 16])
+    """
+    # In double precision, and on the CPU, so that every device finds the same.
+    variance_H, all_HH = torch.linalg.eigh(torch.cov(vectors_NH.double().cpu().T))
+    held_H = variance_H.flip(0).cumsum(0)
+    n = max(_FEWEST_DIRECTIONS, 1 + int((held_H < held_H[-1] / 2).sum()))
+    directions_HD: Tensor = all_HH.flip(1)[:, :n].to(vectors_NH).contiguous()
+    return directions_HD
 
 
 def _sums(part: Embedded) -> Tensor:

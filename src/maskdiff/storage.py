@@ -149,6 +149,7 @@ def _state(detector: Detector) -> tuple[dict[str, Any], dict[str, Tensor]]:
         "settings": {name: _to_json(value) for name, value in settings.items()},
         "probes": _to_json(detector.probes_),
         "kinds": [_to_json(kind) for kind in detector.evidence_.kinds],
+        "oddest": detector.evidence_.oddest,
         "sources": {},
         "encoder": detector.encoder_.to_state(),
     }
@@ -170,7 +171,8 @@ def _build(manifest: dict[str, Any], tensors: dict[str, Tensor]) -> Detector:
     for name, told in manifest["sources"].items():
         parts = {key.removeprefix(f"{name}."): t for key, t in tensors.items() if key.startswith(f"{name}.")}
         sources[name] = _put_source(told, parts, detector)
-    detector.evidence_ = Evidence(sources, tuple(_from_json(kind) for kind in manifest["kinds"]))
+    kinds = tuple(_from_json(kind) for kind in manifest["kinds"])
+    detector.evidence_ = Evidence(sources, kinds, manifest["oddest"])
     detector.reconstructor_ = sources[MAIN].reconstructor
     detector.adopt_calibration(Calibration(tensors["calibration"].numpy()))
     return detector
@@ -225,14 +227,14 @@ def _put_model(bare: Any, parts: dict[str, Tensor], detector: Any) -> Any:
 
 def _take_texts(nearest: Any) -> dict[str, Tensor]:
     weights = {f"{_ENCODER}{name}": part for name, part in nearest.embedder.weights().items()}
-    return {"normal": nearest.normal_NH, **weights}
+    return {"directions": nearest.directions_HD, "normal": nearest.normal_ND, **weights}
 
 
 def _put_texts(bare: Any, parts: dict[str, Tensor], detector: Detector) -> Any:
     device = detector.torch_device()
     weights = {name.removeprefix(_ENCODER): part for name, part in parts.items() if name.startswith(_ENCODER)}
     found = NearestTexts(bare.embedder.with_weights(weights, device), bare.k)
-    return found.with_normal(parts["normal"].to(device))
+    return found.with_normal(parts["directions"].to(device), parts["normal"].to(device))
 
 
 _ENCODER = "encoder."

@@ -41,7 +41,7 @@ QUICK: dict[str, Callable[[int], Any]] = {
     "hamming-knn": lambda seed: Encoded(neighbours.HammingNeighbours(25, device="cpu"), "ordinal"),
     "dte-categorical": one_hot(dte.diffusion_time, "categorical", fitting=short(dte.FITTING, 100, learning_rate=1e-3)),
     "dte-inverse-gamma": one_hot(
-        dte.diffusion_time, "inverse-gamma", fitting=short(dte.FITTING, 100, learning_rate=1e-3)
+        dte.diffusion_time, "inverse-gamma", fitting=short(dte.FITTING, 300, learning_rate=1e-3)
     ),
     "dte-gaussian": one_hot(dte.diffusion_time, "gaussian", fitting=short(dte.FITTING, 100, learning_rate=1e-3)),
     "goad": one_hot(goad.transformation_classifier, n_maps=16, fitting=short(goad.FITTING, 20)),

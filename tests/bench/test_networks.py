@@ -263,6 +263,24 @@ def test_a_row_diffused_for_longer_is_said_to_be(variant: str) -> None:
     assert means == sorted(means)
 
 
+@pytest.mark.parametrize("variant", list(dte.VARIANTS))
+def test_the_scale_of_a_column_means_nothing_to_diffusion_time(variant: str) -> None:
+    rows = copied_fields(40, wrong=True, seed=0)
+    rows[:, 5] = 0.0  # a constant column has no scale, and is left at its own
+    stretched = rows.copy()
+    stretched[:, :5] = 8 * stretched[:, :5] + 4
+    detector = dte.diffusion_time(variant, fitting=Fitting(epochs=2), device="cpu")
+    scores = detector.fit(rows).anomaly_score(rows)
+    assert scores.std() > 0
+    np.testing.assert_allclose(detector.fit(stretched).anomaly_score(stretched), scores, rtol=1e-4)
+
+
+def test_even_a_network_sure_of_the_right_bin_loses_something() -> None:
+    said = 100 * torch.eye(dte.BINS)[[0]]
+    loss = dte.TimeBins(4).time_loss(said, torch.tensor([0]), 4)
+    assert float(loss) == pytest.approx(math.log(math.e + dte.BINS - 1) - 1)
+
+
 def test_least_squares_finds_the_time_of_rows_whose_noise_is_known() -> None:
     normal = np.zeros((256, 50), dtype=np.float32)
     fitting = replace(dte.FITTING, epochs=200, learning_rate=1e-3)

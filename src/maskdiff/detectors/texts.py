@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.codes import Codes
-from maskdiff.detectors.tokens import AUTO, TokenDetector
+from maskdiff.detectors.tokens import TokenDetector
 from maskdiff.encoders.embedding import TextEmbedder
 from maskdiff.encoders.text import TextEncoder, TextWindows
 from maskdiff.encoders.windows import Windows
@@ -20,7 +20,6 @@ from maskdiff.neighbours import NearestTexts
 from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback
 from maskdiff.reconstructors import PretrainedReconstructor, Reconstructor
-from maskdiff.score import Typical
 
 # The name of the source of evidence that an encoder is.
 MEANING = "meaning"
@@ -40,7 +39,8 @@ class TextDetector(TokenDetector):
     vocab_size : how many tokens "bpe" may learn.
     encoder : the folder of a pre-trained text encoder (such as all-MiniLM-L6-v2), which sees odd topics in ordinary
         words: the distance to the nearest normal texts in its eyes counts beside the masked surprise, each in standard
-        deviations of held-out normal texts, averaged. It is kept in the model file. None: masked surprise alone.
+        deviations of held-out normal texts; a text heeds the one that finds it odder. It is kept in the model file.
+        None: masked surprise alone.
     column : the column that holds the texts, where rows come as a table.
     max_length, overlap : longer texts are looked at in windows of this many tokens that overlap; every token counts
         once. None: 256 and 64, or what the reconstructor can see.
@@ -128,11 +128,9 @@ class TextDetector(TokenDetector):
         embedder = TextEmbedder(self.encoder).load(self.torch_device())
         whole = np.unique(codes.row, return_index=True)[1]
         nearest = NearestTexts(embedder).fit([str(text) for text in codes.texts[whole]], callback=callback)
-        meanings, typical = Meanings(nearest), None
-        if self.aggregate == AUTO:  # what few words mean is as uncertain as how odd they are
-            typical = Typical.of(meanings.cells(held_out, stage="calibrating", callback=callback), "mean")
-        kinds = (*alone.kinds, Kind(MEANING, "mean", typical=typical))
-        return Evidence({**alone.sources, MEANING: meanings}, kinds).on_one_scale(held_out, callback=callback)
+        sources = {**alone.sources, MEANING: Meanings(nearest)}
+        both = Evidence(sources, (*alone.kinds, Kind(MEANING, "mean")), oddest=True)
+        return both.on_one_scale(held_out, callback=callback)
 
     def word_ends(self, X: Any, codes: Windows) -> NDArray[np.int64]:
         """Pieces of one new word are named together: the tokenizer only spells it because it does not know it."""

@@ -3,6 +3,9 @@
 Gaussian noise is added to normal rows at a random time; a network is shown the noisy row and says how long it was
 diffused. A row that looks as if it had been diffused for long lies far from the normal ones. The three variants differ
 in what the network says about the time: its bin, the scale of its inverse-gamma posterior, or its mean.
+
+As in the authors' public code, which the published figures agree with, columns are standardised first: the noise is as
+large as a column's own spread, and a rare value stands out of it.
 """
 
 from __future__ import annotations
@@ -76,7 +79,9 @@ class TimeBins(TimeNetwork):
         super().__init__(n_columns, BINS)
 
     def time_loss(self, said: Tensor, time_B: Tensor, n_columns: int) -> Tensor:
-        return functional.cross_entropy(said, time_bin(time_B), reduction="none")
+        # The authors' public code takes chances for logits here, which keeps the network from ever being sure.
+        chance_BT = said.softmax(dim=1)
+        return functional.cross_entropy(chance_BT, time_bin(time_B), reduction="none")
 
     def score(self, rows_BW: Tensor) -> Tensor:
         bins = torch.arange(BINS, device=rows_BW.device, dtype=torch.float32)
@@ -144,5 +149,10 @@ def diffusion_time(
     """DTE with the time described by "categorical" bins, an "inverse-gamma" posterior or a "gaussian" mean."""
     network = VARIANTS[variant]
     return NetworkDetector(
-        lambda n, width: network(width), fitting or network.fitting, seed=seed, device=device, callback=callback
+        lambda n, width: network(width),
+        fitting or network.fitting,
+        standardise=True,
+        seed=seed,
+        device=device,
+        callback=callback,
     )

@@ -13,6 +13,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 import torch
+from sklearn.preprocessing import StandardScaler
 from torch import Generator, Tensor, nn
 
 from maskdiff.bench.baselines.encoded import Matrix
@@ -65,25 +66,34 @@ class Fitting:
 
 
 class NetworkDetector:
-    """A network baseline on a matrix; `build(n_rows, n_columns)` makes the untrained network."""
+    """A network baseline on a matrix; `build(n_rows, n_columns)` makes the untrained network.
+
+    With `standardise` the network sees columns of mean 0 and variance 1 among the normal rows; a column that is
+    constant there, such as that of unseen values, keeps its scale.
+    """
 
     def __init__(
         self,
         build: Callable[[int, int], Scorer],
         fitting: Fitting,
         *,
+        standardise: bool = False,
         seed: int = 0,
         device: str = "auto",
         callback: Callback | None = None,
     ) -> None:
         self.build = build
         self.fitting = fitting
+        self.standardise = standardise
         self.seed = seed
         self.device = device
         self.callback = callback
 
     def fit(self, X: Matrix) -> Self:
         """Learn from normal rows."""
+        if self.standardise:
+            self.scaler_ = StandardScaler().fit(np.asarray(X, dtype=np.float32))
+        X = self._seen(X)
         device = torch_device(self.device)
         # First weights and dropout have no generator of their own.
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
@@ -101,11 +111,16 @@ class NetworkDetector:
     def anomaly_score(self, X: Matrix) -> FloatArray:
         """How odd each row is, shape (N,); higher = more anomalous."""
         device = torch_device(self.device)
-        rows_NW = torch.as_tensor(np.asarray(X, dtype=np.float32))
+        rows_NW = torch.as_tensor(self._seen(X))
         batches = rows_NW.split(scored_at_once(device, rows_NW.shape[1]))
         with torch.no_grad():
             parts = [self.network_.score(batch.to(device)).double() for batch in batches]
         return torch.cat(parts).cpu().numpy()
+
+    def _seen(self, X: Matrix) -> Matrix:
+        """The rows as the network is shown them."""
+        rows: Matrix = np.asarray(X, dtype=np.float32)
+        return self.scaler_.transform(rows) if self.standardise else rows
 
 
 @dataclass(frozen=True)
