@@ -51,7 +51,8 @@ class ByteDropout(nn.Module):
 class MaskedMLP(nn.Module):
     """Visible cells in, log-probabilities of every field's codes out."""
 
-    can_be_recorded = True  # nothing that `log_prob` does in training depends on values, see TokenNetwork
+    # See TokenNetwork. Nothing here depends on values either, but no GPU has recorded it yet; tests on one do.
+    can_be_recorded = False
 
     def __init__(
         self, schema: Schema, *, width: int, layers: int, embedding: int | None, dropout: float, uses_level: bool
