@@ -1,6 +1,6 @@
 """What anomalies among the rows to learn from cost, and what `contamination=` wins back.
 
-    python tools/contamination.py --data DIR --sets bank probe fraud_oracle --seeds 2 --out results/contamination.jsonl
+    python tools/contamination.py --data DIR --sets bank probe claims --seeds 2 --out contamination.jsonl
 
 The split is the benchmark's; of the anomalies in its training part so many are put among the normal rows that they are
 the given share of them. The rows to score stay the same. A run that `--out` holds is not repeated.
@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--data")
     parser.add_argument("--sets", nargs="+", default=["bank", "probe", "fraud_oracle"])
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=Path("results/contamination.jsonl"))
+    parser.add_argument("--out", type=Path, default=Path("results/more/contamination.jsonl"))
     given = parser.parse_args()
     records = [json.loads(line) for line in given.out.read_text().splitlines()] if given.out.exists() else []
     done = {tuple(record[part] for part in KEY) for record in records}
