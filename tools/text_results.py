@@ -30,7 +30,7 @@ from maskdiff.datasets.text import split_text
 from maskdiff.detectors import MAIN, SequenceDetector, TextDetector, TokenDetector
 from maskdiff.probes import ProbeGrid
 from maskdiff.reconstructors import PretrainedReconstructor, TransformerReconstructor
-from maskdiff.score import AGGREGATES, CellScores, Typical
+from maskdiff.score import AGGREGATES, CellScores, Typical, row_sums
 from maskdiff.training import Epochs, Steps
 
 SETS = ("sms", "email", "agnews", "hdfs")
@@ -72,8 +72,7 @@ class Looked:
 
 
 def row_scores(cells: CellScores, aggregate: str, typical: Typical | None) -> FloatArray:
-    assert cells.row is not None
-    return filled(np.bincount(cells.row, weights=cells.contributions(aggregate, typical).sum(axis=1)))
+    return filled(row_sums(cells.contributions(aggregate, typical), cells.row))
 
 
 def filled(scores: FloatArray) -> FloatArray:

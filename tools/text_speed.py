@@ -43,7 +43,7 @@ from maskdiff.masking import Linear
 from maskdiff.objectives import Reconstruction
 from maskdiff.probes import PAPER_LEVELS, ProbeGrid
 from maskdiff.reconstructors import TransformerReconstructor
-from maskdiff.score import score_cells
+from maskdiff.score import row_sums, score_cells
 from maskdiff.training import Epochs
 
 PADDED_TO, SCORED_AT_ONCE, PAPER_EPOCHS = 128, 256, 20
@@ -142,8 +142,7 @@ def our_train(texts: Codes, settings: TransformerReconstructor, seed: int, devic
 
 def our_score(reconstructor: Any, texts: Codes, probes: ProbeGrid, device: torch.device) -> FloatArray:
     cells = score_cells(reconstructor, texts, probes=probes, schedule=Linear(), device=device)
-    by_line = cells.contributions("mean").sum(axis=1)
-    scores = by_line if cells.row is None else np.bincount(cells.row, weights=by_line)
+    scores = row_sums(cells.contributions("mean"), cells.row)
     return np.where(np.isnan(scores), np.nanmin(scores), scores)  # no token, no evidence: the calmest
 
 

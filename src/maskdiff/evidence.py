@@ -24,7 +24,7 @@ from maskdiff.neighbours import NearestTexts, Neighbours
 from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback
 from maskdiff.reconstructors.base import Reconstructor
-from maskdiff.score import CellScores, Typical, score_cells
+from maskdiff.score import CellScores, Typical, row_sums, score_cells
 
 
 class Source(Protocol):
@@ -126,7 +126,7 @@ class Evidence:
         seen = self._ask(codes, stage, callback)
         parts = [kind.parts(seen[kind.source]) for kind in self.kinds]
         first = seen[self.kinds[0].source]
-        by_kind = np.stack([CellEvidence(part, first.surprise, first.row).score for part in parts], axis=1)
+        by_kind = np.stack([row_sums(part, first.row) for part in parts], axis=1)
         if self.oddest:
             heeded_NK = softmax(by_kind, axis=1)
             of_cells = heeded_NK if first.row is None else heeded_NK[first.row]
@@ -145,18 +145,15 @@ class Evidence:
         Where the oddest is heeded, all have the same mean there too.
         """
         seen = self._ask(held_out, "calibrating", callback)
-        scores = [
-            CellEvidence(kind.parts(found), found.surprise, found.row).score
-            for kind, found in ((k, seen[k.source]) for k in self.kinds)
-        ]
-        deviations = [max(float(np.nanstd(score)), 1e-6) for score in scores]
+        told = []
+        for kind in self.kinds:
+            score = row_sums(kind.parts(seen[kind.source]), seen[kind.source].row)
+            deviation = max(float(np.nanstd(score)), 1e-6)
+            told.append((kind, deviation, float(np.nanmean(score)) / deviation))
         if not self.oddest:
-            scales = [deviation * len(self.kinds) for deviation in deviations]
-            return replace(self, kinds=tuple(replace(k, scale=s) for k, s in zip(self.kinds, scales, strict=True)))
-        means = [float(np.nanmean(score)) / deviation for score, deviation in zip(scores, deviations, strict=True)]
-        told = zip(self.kinds, deviations, means, strict=True)
-        moved = (replace(kind, scale=scale, shift=float(np.mean(means)) - mean) for kind, scale, mean in told)
-        return replace(self, kinds=tuple(moved))
+            return replace(self, kinds=tuple(replace(kind, scale=by * len(told)) for kind, by, _ in told))
+        middle = float(np.mean([mean for *_, mean in told]))
+        return replace(self, kinds=tuple(replace(kind, scale=by, shift=middle - mean) for kind, by, mean in told))
 
     def _ask(self, codes: Codes, stage: str, callback: Callback | None) -> dict[str, CellScores]:
         """What each source says; one that several kinds read is asked once."""
@@ -179,5 +176,4 @@ class CellEvidence:
     @property
     def score(self) -> FloatArray:
         """The rows' scores, one per row; NaN for a row without any cell."""
-        total: FloatArray = self.contributions.sum(axis=1)
-        return total if self.row is None else np.bincount(self.row, weights=total).astype(np.float64)
+        return row_sums(self.contributions, self.row)

@@ -141,13 +141,12 @@ class NearestTexts:
 
 
 def main_directions(vectors_NH: Tensor) -> Tensor:
-    """The fewest directions that hold half of the variance, the widest first, as columns (H, D).
+    """The fewest directions that hold half of the variance, but no fewer than 16; the widest first, as columns (H, D).
 
     >>> main_directions(torch.randn(500, 40) * torch.arange(1, 41)).shape
     torch.Size([40, 16])
     """
-    # In double precision, and on the CPU, so that every device finds the same.
-    variance_H, all_HH = torch.linalg.eigh(torch.cov(vectors_NH.double().cpu().T))
+    variance_H, all_HH = torch.linalg.eigh(torch.cov(vectors_NH.T).double().cpu())
     held_H = variance_H.flip(0).cumsum(0)
     n = max(_FEWEST_DIRECTIONS, 1 + int((held_H < held_H[-1] / 2).sum()))
     directions_HD: Tensor = all_HH.flip(1)[:, :n].to(vectors_NH).contiguous()

@@ -57,6 +57,12 @@ class CellScores:
         return np.where(np.isnan(self.surprise), np.nan, shared)
 
 
+def row_sums(contributions: FloatArray, row: NDArray[np.int64] | None) -> FloatArray:
+    """The rows' scores: what all of their cells add, over all lines of a row (`row` as in CellScores)."""
+    by_line: FloatArray = contributions.sum(axis=1)
+    return by_line if row is None else np.bincount(row, weights=by_line).astype(np.float64)
+
+
 @dataclass(frozen=True)
 class Typical:
     """How surprising the cells of normal rows are, and how many such cells a row is judged with besides its own.

@@ -172,7 +172,7 @@ def _build(manifest: dict[str, Any], tensors: dict[str, Tensor]) -> Detector:
         parts = {key.removeprefix(f"{name}."): t for key, t in tensors.items() if key.startswith(f"{name}.")}
         sources[name] = _put_source(told, parts, detector)
     kinds = tuple(_from_json(kind) for kind in manifest["kinds"])
-    detector.evidence_ = Evidence(sources, kinds, manifest["oddest"])
+    detector.evidence_ = Evidence(sources, kinds, manifest.get("oddest", False))
     detector.reconstructor_ = sources[MAIN].reconstructor
     detector.adopt_calibration(Calibration(tensors["calibration"].numpy()))
     return detector

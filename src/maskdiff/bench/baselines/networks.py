@@ -34,11 +34,12 @@ class Scorer(nn.Module):
     # Tables of categories repeat themselves: equal rows of a batch are computed once and count as often as they come.
     # Not so where they must differ, as when noise is added, or where a layer looks at the batch as a whole.
     equal_rows_once: ClassVar[bool] = True
-    # On a GPU the training step is recorded and replayed. Not so where the loss looks at values to decide what to do.
-    replayed: ClassVar[bool] = True
 
     def loss(self, rows_BW: Tensor, share_B: Tensor, *, generator: Generator) -> Tensor:
-        """What training makes small, a single number; a row counts with its share of the batch, all together 1."""
+        """What training makes small, a single number; a row counts with its share of the batch, all together 1.
+
+        It may not look at values to decide what to do: on a GPU the step is recorded and replayed.
+        """
         raise NotImplementedError
 
     def settle(self, batches: Iterable[tuple[Tensor, Tensor]]) -> None:
@@ -194,7 +195,7 @@ def _train(network: Scorer, rows: NormalRows, fitting: Fitting, seed: int, callb
         schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, fitting.decay)
         # A GPU would have to be waited for to know how many rows are distinct.
         step: Step = _Step(network, rows.each if on_gpu else rows.take, optimiser, generator)
-        if on_gpu and network.replayed:
+        if on_gpu:
             step = Replayed(step, CudaGraphs(generator))
         for epoch in range(1, fitting.epochs + 1):
             order_N = torch.randperm(len(rows.which_N), generator=generator, device=device)
