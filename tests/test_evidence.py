@@ -50,6 +50,13 @@ def test_on_one_scale_every_kind_deviates_by_one_in_the_average(codes):
         assert Evidence(scaled.sources, (kind,)).weigh(codes).score.std() == pytest.approx(0.5)
 
 
+def test_a_kind_counts_as_much_as_its_weight(codes):
+    kinds = (Kind("a", "mean"), Kind("b", "mean", weight=3.0))
+    scaled = Evidence({"a": Planted(2.0), "b": Planted(300.0)}, kinds).on_one_scale(codes).weigh(codes)
+    np.testing.assert_allclose(scaled.by_kind.std(axis=0), [0.25, 0.75])
+    np.testing.assert_allclose(scaled.by_kind.sum(axis=1), scaled.score)
+
+
 def test_a_source_read_by_several_kinds_is_asked_once(codes):
     source = Planted(1.0)
     Evidence({"a": source}, (Kind("a", "mean"), Kind("a", "max"), Kind("a", "log_mean_exp"))).weigh(codes)
@@ -75,11 +82,11 @@ def combined(request):
 
 def test_the_default_weighs_four_kinds_of_evidence(combined):
     detector, _ = combined
-    assert [(kind.source, kind.aggregate) for kind in detector.evidence_.kinds] == [
-        (MAIN, "mean"),
-        (MAIN, "log_mean_exp"),
-        (KERNEL, "mean"),
-        (NEIGHBOURS, "mean"),
+    assert [(kind.source, kind.aggregate, kind.weight) for kind in detector.evidence_.kinds] == [
+        (MAIN, "mean", 1),
+        (MAIN, "log_mean_exp", 1),
+        (KERNEL, "mean", 1),
+        (NEIGHBOURS, "mean", 2),
     ]
 
 
@@ -101,10 +108,20 @@ def test_the_combination_survives_saving(combined, tmp_path):
     assert loaded.evidence_.kinds == detector.evidence_.kinds
 
 
-def test_the_paper_preset_never_combines(combined):
+def test_the_paper_preset_never_combines_and_has_plain_bins(combined):
     _, rows = combined
-    detector = TableDetector(preset="paper").fit(rows.head(60))
+    detector = TableDetector(preset="paper").fit(rows.head(60).assign(weight=np.arange(60) / 7))
     assert [(kind.source, kind.scale) for kind in detector.evidence_.kinds] == [(MAIN, 1.0)]
+    assert detector.encoder_.schema_.fields[-1].size == 10
+
+
+def test_a_number_far_beyond_the_normal_ones_is_an_anomaly_and_the_reason(combined):
+    _, rows = combined
+    normal = rows.assign(weight=np.random.default_rng(1).normal(4.0, 1.0, len(rows)))
+    detector = TableDetector(seed=1, false_alarm_rate=0.05).fit(normal)
+    odd = normal.head(20).assign(weight=40.0)
+    assert detector.is_anomaly(odd).all()
+    assert set(detector.explain(odd, top=1)["column"]) == {"weight"}
 
 
 def test_many_distinct_rows_are_compared_with_a_part_of_them(monkeypatch):

@@ -64,3 +64,27 @@ def test_fewer_rows_than_neighbours_is_no_matter(normal):
     found = Neighbours(25).fit(few).differences(few)
     slow = (few.values[:, None] != few.values[None]).mean(axis=1) * weights(normal)
     np.testing.assert_allclose(found, slow, rtol=1e-6)
+
+
+def test_bins_differ_by_their_steps_and_by_all_of_them_from_what_is_missing_or_unseen():
+    values = np.random.default_rng(2).integers(0, 5, (80, 2))
+    values[:5, 0] = values[:5, 1] = np.arange(5)
+    counts = [tuple(np.bincount(column).tolist()) for column in values.T]
+    fields = (
+        Field("age", "number", ("1", "2", "3", "4", "missing"), counts[0]),
+        Field("day", "date", ("a", "b", "c", "d", "e"), counts[1]),
+    )
+    normal, asked = Codes(values, Schema(fields)), np.array([[0, 4], [4, 0], [5, 5], [2, 2]])
+
+    def apart(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        steps = np.abs(one - other).astype(float)
+        for j, n in enumerate((4, 5)):
+            far = (one[..., j] >= n) | (other[..., j] >= n)
+            steps[..., j] = np.where(far & (one[..., j] != other[..., j]), n, steps[..., j])
+        return steps
+
+    among = apart(values[:, None], values[None])
+    weight = ((among**2).mean(axis=(0, 1))) ** -0.5
+    distance = (apart(asked[:, None], values[None]) * weight).sum(axis=2)
+    found = Neighbours(3).fit(normal).differences(Codes(asked, normal.schema))
+    np.testing.assert_allclose(found.sum(axis=1), np.sort(distance, axis=1)[:, :3].mean(axis=1), rtol=1e-6)

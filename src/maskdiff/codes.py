@@ -52,6 +52,28 @@ class Field:
         """Least surprise of an unseen value, in nats: never below that of the rarest value seen."""
         return -float(np.log(min(self.unseen_mass, min(self.counts) / sum(self.counts))))
 
+    @property
+    def n_ordered(self) -> int:
+        """How many codes, from the first on, stand in the order of what they mean: bins do, categories do not."""
+        return self.size - (self.labels[-1] == "missing") if self.kind in ("number", "date") else 0
+
+    @property
+    def typical_difference(self) -> float:
+        """Root mean square of the difference between two normal rows; where none differ, as if one row of all did.
+
+        Bins differ by the number of steps between them and by all of them from a missing number; categories by one.
+
+        >>> Field("colour", "category", ("red", "blue"), (2, 2)).typical_difference ** 2
+        0.5000000000000001
+        >>> Field("age", "number", ("[0, 9]", "(9, 50]", "(50, 99]"), (2, 1, 2)).typical_difference ** 2
+        1.6
+        """
+        share, n = np.array(self.counts) / sum(self.counts), self.n_ordered
+        place, part, whole = np.arange(n), share[:n], share[:n].sum()
+        among_bins = 2 * (whole * part @ place**2 - (part @ place) ** 2)
+        square = among_bins + 2 * whole * (1 - whole) * n**2 if n else 1 - (share**2).sum()
+        return float(np.sqrt(max(square, 1 / sum(self.counts))))
+
     def label(self, code: int) -> str:
         return self.labels[code] if code < self.size else "unseen"
 
@@ -83,10 +105,9 @@ class Schema:
         return np.array([f.unseen_charge for f in self.fields])
 
     @cached_property
-    def disagreement(self) -> FloatArray:
-        """How likely two normal rows are to differ in each field, shape (F,); one row in all where none do."""
-        share = [np.array(f.counts) / sum(f.counts) for f in self.fields]
-        return np.array([max(1 - (p**2).sum(), 1 / sum(f.counts)) for p, f in zip(share, self.fields, strict=True)])
+    def typical_difference(self) -> FloatArray:
+        """How much two normal rows differ in each field, shape (F,)."""
+        return np.array([f.typical_difference for f in self.fields])
 
     @cached_property
     def _two_rarest(self) -> NDArray[np.int64]:

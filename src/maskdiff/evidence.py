@@ -93,7 +93,7 @@ class Meanings:
 class Kind:
     """A source, by name, read through an aggregate, divided by `scale` and moved by `shift`, which a row's cells share.
 
-    `typical` steadies short rows.
+    `typical` steadies short rows. Among several kinds one counts as much as its `weight`.
     """
 
     source: str
@@ -101,6 +101,7 @@ class Kind:
     scale: float = 1.0
     typical: Typical | None = None
     shift: float = 0.0
+    weight: float = 1.0
 
     def parts(self, seen: CellScores) -> FloatArray:
         """What each cell adds to its row's score, (N, F)."""
@@ -140,7 +141,7 @@ class Evidence:
         return replace(self, sources={name: source.left_out() for name, source in self.sources.items()})
 
     def on_one_scale(self, held_out: Codes, *, callback: Callback | None = None) -> Evidence:
-        """Each kind scaled so that over held-out normal rows it deviates by one in the average of all.
+        """Each kind scaled so that over held-out normal rows it deviates by its weight in the mean of all.
 
         Where the oddest is heeded, all have the same mean there too.
         """
@@ -151,7 +152,8 @@ class Evidence:
             deviation = max(float(np.nanstd(score)), 1e-6)
             told.append((kind, deviation, float(np.nanmean(score)) / deviation))
         if not self.oddest:
-            return replace(self, kinds=tuple(replace(kind, scale=by * len(told)) for kind, by, _ in told))
+            whole = sum(kind.weight for kind in self.kinds)
+            return replace(self, kinds=tuple(replace(kind, scale=by * whole / kind.weight) for kind, by, _ in told))
         middle = float(np.mean([mean for *_, mean in told]))
         return replace(self, kinds=tuple(replace(kind, scale=by, shift=middle - mean) for kind, by, mean in told))
 

@@ -32,8 +32,9 @@ _FEWEST_DIRECTIONS = 16
 class Neighbours:
     """The normal rows that differ least; equal rows are kept once, with their number.
 
-    A difference counts the more the less often normal rows differ there: it is divided by the root of the chance that
-    two of them do. A value that was never seen differs from every normal row's.
+    Categories differ or do not, bins of numbers by the steps between them. A difference counts the more the less normal
+    rows differ there: it is divided by the root mean square of what two of them differ by. A value that was never seen
+    differs from every normal row's, in numbers by all steps.
     """
 
     k: int = 5
@@ -48,7 +49,8 @@ class Neighbours:
         self.codes_NF = torch.from_numpy(rows).to(device)
         self.counts_N = torch.from_numpy(counts).to(device)
         self.layout = Layout(schema.sizes).to(device)
-        self.weight_F = torch.from_numpy(schema.disagreement**-0.5).float().to(device)
+        self.weight_F = torch.from_numpy(1 / schema.typical_difference).float().to(device)
+        self.n_ordered_F = torch.tensor([field.n_ordered for field in schema], device=device)
         return self
 
     def differences(self, codes: Codes) -> FloatArray:
@@ -56,7 +58,7 @@ class Neighbours:
         distinct, inverse, _ = codes.distinct()
         width = distinct.values.shape[1]
         answer = np.empty((len(distinct), width))
-        step = max(1, _FLOATS_AT_ONCE // (len(self.counts_N) + self.layout.size + self.k * width))
+        step = max(1, _FLOATS_AT_ONCE // (len(self.counts_N) + 4 * self.layout.size + self.k * width))
         for at in range(0, len(distinct), step):
             rows = as_rows(distinct.take(slice(at, at + step)), device=self.codes_NF.device)
             answer[at : at + step] = self._differences(rows).cpu().numpy()
@@ -64,10 +66,10 @@ class Neighbours:
 
     def nearest(self, rows: Rows) -> tuple[Tensor, Tensor]:
         """Which distinct normal rows are nearest, and how many of each to count so that there are k, each (B, <= k)."""
-        asked_BP = self.layout.one_hot(rows.codes_BF)
-        if rows.known_BF is not None:
-            asked_BP = asked_BP * rows.known_BF[:, self.layout.field_P]
-        agree_BN = (asked_BP * self.weight_F[self.layout.field_P]) @ self.layout.one_hot(self.codes_NF).T
+        field_P = self.layout.field_P
+        known_BP = None if rows.known_BF is None else rows.known_BF[:, field_P]
+        agree_BP = self._agreement(rows.codes_BF[:, field_P], self.layout.code_P, self.n_ordered_F[field_P], known_BP)
+        agree_BN = (agree_BP * self.weight_F[field_P]) @ self.layout.one_hot(self.codes_NF).T
         place_Bk = agree_BN.topk(min(self.k, len(self.counts_N)), dim=1).indices
         number_Bk = self.counts_N[place_Bk]
         before_Bk = number_Bk.cumsum(dim=1) - number_Bk
@@ -75,11 +77,19 @@ class Neighbours:
 
     def _differences(self, rows: Rows) -> Tensor:
         place_Bk, number_Bk = self.nearest(rows)
-        differs_BkF = self.codes_NF[place_Bk] != rows.codes_BF.unsqueeze(1)
-        if rows.known_BF is not None:
-            differs_BkF |= ~rows.known_BF.unsqueeze(1)
+        known_B1F = None if rows.known_BF is None else rows.known_BF.unsqueeze(1)
+        agree_BkF = self._agreement(rows.codes_BF.unsqueeze(1), self.codes_NF[place_Bk], self.n_ordered_F, known_B1F)
+        differ_BkF = self.n_ordered_F.clamp_min(1) - agree_BkF
         share_Bk = number_Bk / number_Bk.sum(dim=1, keepdim=True)
-        return torch.einsum("bk,bkf->bf", share_Bk, differs_BkF.to(share_Bk.dtype)) * self.weight_F
+        return torch.einsum("bk,bkf->bf", share_Bk, differ_BkF) * self.weight_F
+
+    @staticmethod
+    def _agreement(codes: Tensor, other: Tensor, n_ordered: Tensor, known: Tensor | None) -> Tensor:
+        """By how much less two values differ than two of their field can: all if they are equal."""
+        most = n_ordered.clamp_min(1)
+        in_order = torch.maximum(codes, other) < n_ordered
+        agree = torch.where(in_order, most - (codes - other).abs(), most * (codes == other))
+        return agree.float() if known is None else (agree * known).float()
 
 
 @dataclass(eq=False)

@@ -92,14 +92,14 @@ def test_objects_without_a_text_are_refused_by_name() -> None:
 
 
 def test_decimal_objects_are_numbers() -> None:
-    field = field_of([Decimal(n) / 4 for n in range(30)], bins=2)
+    field = field_of([Decimal(n) / 4 for n in range(30)], bins=2, tails=0)
     assert (field.kind, field.labels) == ("number", ("[0, 3.5]", "(3.5, 7.25]"))
 
 
 @pytest.mark.parametrize("kind", [pa.decimal128(30, 2), pa.decimal256(40, 2), pa.float32(), pa.int16(), pa.uint64()])
 def test_every_arrow_number_is_a_number(kind: pa.DataType) -> None:
     table = pa.table({"a": pa.array(list(range(0, 100, 4)) * 2).cast(kind)})
-    assert TableEncoder(bins=2).fit(table).schema_.fields[0].labels == ("[0, 48]", "(48, 96]")
+    assert TableEncoder(bins=2, tails=0).fit(table).schema_.fields[0].labels == ("[0, 48]", "(48, 96]")
 
 
 def test_integers_beyond_64_bits_are_read_as_floats() -> None:
@@ -137,7 +137,7 @@ def test_missing_is_unseen_where_normal_rows_had_none() -> None:
 
 
 def test_missing_has_its_own_code_beside_the_bins() -> None:
-    encoder = fitted([*np.arange(40) / 4, np.nan, None], bins=4)
+    encoder = fitted([*np.arange(40) / 4, np.nan, None], bins=4, tails=0)
     assert encoder.schema_.fields[0].labels[-1] == "missing"
     assert encoder.schema_.fields[0].counts == (10, 10, 10, 10, 2)
     assert codes_of(encoder, [np.nan, 0.0]) == [4, 0]
@@ -170,23 +170,48 @@ def test_a_value_called_missing_rare_or_unseen_is_not_mistaken_for_it() -> None:
 
 def test_more_than_twenty_distinct_numbers_are_cut_into_ten_quantile_bins() -> None:
     assert field_of([n % 20 / 2 for n in range(210)]).kind == "category"
-    field = field_of([n % 21 / 2 for n in range(210)])
+    field = field_of([n % 21 / 2 for n in range(210)], tails=0)
     assert (field.kind, field.size) == ("number", 10)
     assert min(field.counts) >= 20
 
 
-def test_bins_are_closed_on_the_right_and_open_ended() -> None:
-    encoder = fitted([n / 4 for n in range(40)], bins=4)
+def test_bins_without_tails_are_closed_on_the_right_and_open_ended() -> None:
+    encoder = fitted([n / 4 for n in range(40)], bins=4, tails=0)
     assert encoder.schema_.fields[0].labels == ("[0, 2.25]", "(2.25, 4.75]", "(4.75, 7.25]", "(7.25, 9.75]")
     assert codes_of(encoder, [2.25, 2.26, 4.75, -1e300, 1e300]) == [0, 1, 1, 0, 3]
 
 
 def test_bins_know_how_many_rows_they_hold() -> None:
     numbers = np.random.default_rng(0).lognormal(size=500)
-    encoder = fitted(numbers)
-    codes = encoder.encode(pd.DataFrame({"a": numbers})).values[:, 0]
-    assert tuple(np.bincount(codes)) == encoder.schema_.fields[0].counts == (50,) * 10
-    assert encoder.schema_.fields[0].singletons == 0
+    for tails, held in {0: (50,) * 10, 2: (1, 12, 12, 25, *(50,) * 8, 25, 12, 12, 1)}.items():
+        encoder = fitted(numbers, tails=tails)
+        codes = encoder.encode(pd.DataFrame({"a": numbers})).values[:, 0]
+        assert tuple(np.bincount(codes)) == encoder.schema_.fields[0].counts == held
+        assert encoder.schema_.fields[0].singletons == (2 if tails else 0)
+
+
+def test_the_end_bins_are_cut_in_half_while_five_rows_are_left_and_the_extremes_stand_alone() -> None:
+    assert field_of(np.arange(100) / 2, bins=4, tails=9).counts == (1, 6, 6, 12, 25, 25, 12, 6, 6, 1)
+    labels = field_of(np.arange(100.0), bins=2, tails=1).labels
+    assert labels == ("0", "(0, 24]", "(24, 49]", "(49, 74]", "(74, 98]", "(98, 99]")
+
+
+def test_a_number_beyond_the_range_is_unseen() -> None:
+    encoder = fitted(np.arange(100.0), bins=2, tails=1)
+    assert codes_of(encoder, [0, 99, -0.001, 99.001, 1e300, -1e300]) == [0, 5, 6, 6, 6, 6]
+    assert encoder.schema_.fields[0].unseen_mass == 2 / 100
+
+
+def test_an_end_that_many_rows_reach_is_a_bin_and_new_numbers_beyond_it_are_unlikely() -> None:
+    field = field_of([0] * 50 + list(range(1, 51)), bins=2, tails=2)
+    assert (field.labels[0], field.counts[0], field.singletons) == ("0", 50, 1)
+    assert field_of([0] * 50 + list(range(1, 51)) + [50], bins=2, tails=2).singletons == 0
+
+
+def test_dates_go_on() -> None:
+    encoder = fitted([datetime(2024, 1, 1) + timedelta(days=n) for n in range(100)], bins=2, tails=5)
+    assert encoder.schema_.fields[0].counts == (50, 50)
+    assert codes_of(encoder, [datetime(2023, 1, 1), datetime(2030, 1, 1)]) == [0, 1]
 
 
 @pytest.mark.parametrize("heavy", [0.0, 50.0, 1000.0], ids=["smallest", "middle", "largest"])
@@ -200,13 +225,13 @@ def test_a_value_that_holds_most_rows_makes_fewer_bins_none_empty(heavy: float) 
 
 
 def test_integer_columns_show_integer_bounds() -> None:
-    field = field_of([n * n for n in range(40) for _ in range(2)], bins=3)
+    field = field_of([n * n for n in range(40) for _ in range(2)], bins=3, tails=0)
     assert field.labels == ("[0, 169]", "(169, 676]", "(676, 1521]")
 
 
 def test_labels_have_few_digits_but_enough_to_differ() -> None:
-    assert field_of(1 + np.arange(40) / 3, bins=2).labels == ("[1, 7.333]", "(7.333, 14]")
-    assert len(set(field_of(1 + np.arange(40) / 1e9).labels)) == 10
+    assert field_of(1 + np.arange(40) / 3, bins=2, tails=0).labels == ("[1, 7.333]", "(7.333, 14]")
+    assert len(set(field_of(1 + np.arange(40) / 1e9, tails=0).labels)) == 10
     assert field_of([0.1 + 0.2, 0.5]).labels == ("0.3", "0.5")
     assert len(set(field_of([0.1 + 0.2, 0.3]).labels)) == 2
 

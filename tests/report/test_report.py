@@ -234,7 +234,7 @@ def test_arrays_without_names_can_be_reported() -> None:
     values = make_connections(200, seed=7).astype(object).to_numpy()
     detector = TableDetector("kernel", progress=False).fit(values)
     odd = values[:10].copy()
-    odd[3, 1] = "gopher"
+    odd[3, :2] = "sctp", "gopher"
     page = report_on(odd.tolist(), detector)
     assert 3 in [row["number"] for row in page.rows()]
     assert page.data["columns"][1]["name"] == "x1"

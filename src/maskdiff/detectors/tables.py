@@ -35,8 +35,8 @@ class TableDetector(Detector):
     Parameters
     ----------
     reconstructor : "combined" (the network's mean surprise, its log-mean-exp, which heeds few odd cells, the kernel's
-        surprise and the distance to the nearest normal rows, each in standard deviations of normal rows, averaged),
-        "mlp" or "kernel" alone, in nats, or an object with `log_prob` and `most_likely` (see `Reconstructor`).
+        surprise and, twice, the distance to the nearest normal rows, all in standard deviations of normal rows, on
+        average), "mlp" or "kernel" alone, in nats, or any object with `log_prob` and `most_likely`: a `Reconstructor`.
     preset : None for the defaults, "paper" for the settings of the paper; `probes` and `aggregate` still win.
     probes : a `ProbeGrid`, or None for the one that goes with the reconstructor.
     objective : "reconstruction" (Eq. 8) or "diffusion" (Eq. 2), or an object that answers like them.
@@ -106,7 +106,8 @@ class TableDetector(Detector):
         return read_table(X)
 
     def _new_encoder(self) -> TableEncoder:
-        return TableEncoder(self.columns)
+        plain = {} if self.preset is None else {"tails": 0}
+        return TableEncoder(self.columns, **plain)
 
     def _gather(self, codes: Codes, held_out: Codes, callback: Callback | None) -> Evidence:
         alone = super()._gather(codes, held_out, callback)
@@ -121,7 +122,9 @@ class TableDetector(Detector):
             KERNEL: self.surprises(kernel.fit(voters, device=device), probes),
             NEIGHBOURS: Distances(neighbours),
         }
-        kinds = (*alone.kinds, Kind(MAIN, "log_mean_exp"), Kind(KERNEL, "mean"), Kind(NEIGHBOURS, "mean"))
+        # Two readings of the network, so the nearest rows, which err where it does not, count for two as well.
+        nearest = Kind(NEIGHBOURS, "mean", weight=2.0)
+        kinds = (*alone.kinds, Kind(MAIN, "log_mean_exp"), Kind(KERNEL, "mean"), nearest)
         return Evidence(sources, kinds).on_one_scale(held_out, callback=callback)
 
     def _compared(self, codes: Codes) -> Codes:

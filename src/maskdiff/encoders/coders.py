@@ -23,6 +23,8 @@ from maskdiff.encoders.statistics import FAMILIES, ColumnStatistics
 from maskdiff.errors import ModelFileError
 
 FOLDED_LIMIT = 1_000_000
+# Bins of fewer rows would make too many normal rows odd.
+_FEWEST_IN_A_TAIL = 5
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,13 @@ class Levels:
 
 @dataclass(frozen=True)
 class Bins:
-    """One code for each interval between edges, closed on the right; the first and the last are open-ended."""
+    """One code for each interval between edges, closed on the right.
+
+    The first and the last end where `range` does, and what is beyond is unseen; without it they are open-ended.
+    """
 
     edges: tuple[float, ...]
+    range: tuple[float, float] | None = None
 
     @property
     def size(self) -> int:
@@ -74,15 +80,19 @@ class Bins:
     def codes(self, family: str, column: Column, unseen: int) -> NDArray[np.int64]:
         numbers = ORDERED[family].numbers(column)
         codes = np.searchsorted(np.array(self.edges, dtype=np.float64), numbers, side="left").astype(np.int64)
-        codes[~np.isfinite(numbers)] = unseen
+        low, high = self.range or (-np.inf, np.inf)
+        codes[~(np.isfinite(numbers) & (low <= numbers) & (numbers <= high))] = unseen
         return codes
 
     def to_state(self) -> dict[str, Any]:
-        return {"edges": list(self.edges)}
+        return {"edges": list(self.edges), "range": None if self.range is None else list(self.range)}
 
     def faults(self, family: str) -> list[str]:
-        numbers = all(type(edge) is float and math.isfinite(edge) for edge in self.edges)
-        rising = numbers and all(low < high for low, high in pairwise(self.edges))
+        low, high = self.range or (-math.inf, math.inf)
+        known = [*self.edges, *(self.range or ())]
+        numbers = all(type(edge) is float and math.isfinite(edge) for edge in known)
+        rising = numbers and all(left < right for left, right in pairwise(self.edges))
+        rising = rising and all(low <= edge < high for edge in self.edges)
         return ["texts cannot be in bins"] * (family not in ORDERED) + ["its edges do not rise"] * (not rising)
 
 
@@ -151,16 +161,17 @@ def field_from(state: dict[str, Any]) -> Field:
 
 def coding_from(state: dict[str, Any]) -> Levels | Bins:
     if "edges" in state:
-        return Bins(tuple(state["edges"]))
+        within = state["range"]
+        return Bins(tuple(state["edges"]), None if within is None else (within[0], within[1]))
     folded = state["folded"]
     return Levels(tuple(state["levels"]), None if folded is None else tuple(folded))
 
 
-def learn_coder(learned: ColumnStatistics, *, bins: int, max_categories: int) -> ColumnCoder:
+def learn_coder(learned: ColumnStatistics, *, bins: int, tails: int, max_categories: int) -> ColumnCoder:
     """The coder of a column, from what was learned about it."""
     family = learned.family or FAMILIES[learned.asked]("text")
     if learned.levels is None:
-        coding, field = learn_bins(learned, ORDERED[family], bins)
+        coding, field = learn_bins(learned, ORDERED[family], bins, tails)
     else:
         coding, field = learn_levels(learned, learned.levels, READINGS[family], max_categories)
     if learned.missing:
@@ -187,27 +198,42 @@ def learn_levels(
     return levels, Field(learned.name, "category", tuple(labels), tuple(counts), once)
 
 
-def learn_bins(learned: ColumnStatistics, reading: OrderedReading, bins: int) -> tuple[Levels | Bins, Field]:
-    """Quantile bins, none of them empty. The end bins are labelled with the smallest and largest value seen."""
-    sample = learned.sample
-    edges = quantile_edges(sample.values, sample.counts, bins)
+def learn_bins(
+    learned: ColumnStatistics, reading: OrderedReading, bins: int, tails: int
+) -> tuple[Levels | Bins, Field]:
+    """Quantile bins, none of them empty. The end bins are labelled with the smallest and largest value seen.
+
+    Dates have no tails and no range: what is scored is mostly later than what was learned from.
+    """
+    sample, tails = learned.sample, tails if reading.kind == "number" else 0
+    edges = quantile_edges(sample.values, sample.counts, bins, tails)
     held = np.bincount(np.searchsorted(edges, sample.values), weights=sample.counts) / sample.share
     low, *inner, high = reading.bounds([learned.range[0], *edges.tolist(), learned.range[1]])
     labels = [f"({left}, {right}]" for left, right in pairwise([low, *inner, high])]
     labels[0] = f"[{labels[0][1:]}" if low != (inner or [high])[0] else low
-    # Every number has its bin, so a number seen once does not make a new code any likelier: no singletons.
-    field = Field(learned.name, reading.kind, tuple(labels), tuple(held.round().astype(int).clip(1).tolist()))
-    return Bins(tuple(edges.tolist())), field
+    counts = tuple(held.round().astype(int).clip(1).tolist())
+    # Inside the range every number has its bin; beyond it is as likely as that an end was reached by one row alone.
+    once = int((sample.counts[[0, -1]] == 1).sum()) if tails else 0
+    within = (float(learned.range[0]), float(learned.range[1])) if tails else None
+    return Bins(tuple(edges.tolist()), within), Field(learned.name, reading.kind, tuple(labels), counts, once)
 
 
-def quantile_edges(values: FloatArray, counts: NDArray[np.int64], bins: int) -> FloatArray:
+def quantile_edges(values: FloatArray, counts: NDArray[np.int64], bins: int, tails: int = 0) -> FloatArray:
     """Values that cut the rows into `bins` parts as equal as can be; fewer where one value holds many rows.
+
+    The part at either end is cut in half up to `tails` times and the extreme value stands alone, so that a number is
+    the rarer the further out it is.
 
     >>> quantile_edges(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1, 1, 1, 1]), bins=2)
     array([2.])
+    >>> quantile_edges(np.arange(100.0), np.ones(100, int), bins=2, tails=3)
+    array([ 0.,  6., 12., 24., 49., 74., 86., 92., 98.])
     """
     upto, total = counts.cumsum(), int(counts.sum())
     wanted = [math.ceil(part * total / bins) for part in range(1, bins)]
+    outer = [total / bins / 2**time for time in range(1, tails + 1)]
+    for n in [1] * (tails > 0) + [math.ceil(part) for part in outer if part >= _FEWEST_IN_A_TAIL]:
+        wanted += [n, total - n]
     # The largest value is never an edge: nothing would be left for the last bin.
     places = np.searchsorted(upto, wanted).clip(max=len(values) - 2)
     return np.unique(values[places]) if len(values) > 1 else np.empty(0)

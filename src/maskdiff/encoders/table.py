@@ -24,7 +24,7 @@ KEEP_HINT = (
     'To keep a column, say how to read it: columns={name: "category"}, "number" or "date" (on the command line '
     "--categorical, --numeric, --dates)."
 )
-FEWEST = {"max_categories": 1, "bins": 2, "discrete_up_to": 1}
+FEWEST = {"max_categories": 1, "bins": 2, "discrete_up_to": 1, "tails": 0}
 
 
 def n_rows(X: Any) -> int:
@@ -41,9 +41,12 @@ class TableEncoder:
     """Reads tables as small integers, one alphabet per column, learned from normal rows.
 
     - Text, categoricals and booleans become one code per category. Numbers, dates, times and durations with more than
-      `discrete_up_to` distinct values are cut into `bins` quantile bins, closed on the right, values beyond the range
-      falling into the end bins; those with fewer are categories, where 1, 1.0 and "1" are the same. A column of mixed
-      types is categories by the canonical text of each value.
+      `discrete_up_to` distinct values are cut into `bins` quantile bins, closed on the right; those with fewer are
+      categories, where 1, 1.0 and "1" are the same. A column of mixed types is categories by the canonical text of
+      each value.
+    - Far out numbers are rare ones: the end bins of numbers are cut in half up to `tails` times, the smallest and the
+      largest number stand alone, and what is beyond them is unseen. With `tails` = 0, and for dates, which go on, the
+      end bins are open-ended.
     - NaN, None, NA and NaT are missing: a code of its own where the normal rows had missing values, unseen elsewhere.
       An empty text is a category like any other. A constant column has one code; anything else is unseen there.
     - Beyond `max_categories`, only the most frequent categories keep their code; the others share one, "rare". The
@@ -56,7 +59,7 @@ class TableEncoder:
     ----------
     columns : how to read single columns, name -> "category", "number", "date" or "drop". It wins over what the types
         say, and keeps a column that would be left out.
-    max_categories, bins, discrete_up_to : see above.
+    max_categories, bins, discrete_up_to, tails : see above.
 
     Learned: `schema_`, `feature_names_in_`, `named_` (False: the columns came without names), `left_out_` (name ->
     reason).
@@ -81,11 +84,13 @@ class TableEncoder:
         max_categories: int = 1000,
         bins: int = 10,
         discrete_up_to: int = 20,
+        tails: int = 5,
     ) -> None:
         self.columns = columns
         self.max_categories = max_categories
         self.bins = bins
         self.discrete_up_to = discrete_up_to
+        self.tails = tails
 
     # Learning --------------------------------------------------------------------------------------------------------
 
@@ -154,7 +159,9 @@ class TableEncoder:
         kept = [learned for name, learned in statistics.items() if name not in noticed]
         for learned in kept:
             learned.check_finite()
-        coders = [learn_coder(one, bins=self.bins, max_categories=self.max_categories) for one in kept]
+        coders = [
+            learn_coder(one, bins=self.bins, tails=self.tails, max_categories=self.max_categories) for one in kept
+        ]
         missing = {name: learned.missing / learned.rows for name, learned in statistics.items()}
         if noticed:
             warnings.warn(f"left out: {reasons(noticed)}. {KEEP_HINT}", LeftOutWarning, stacklevel=4)

@@ -29,6 +29,7 @@ class Layout(nn.Module):
     place_F: Tensor
     padding_P: Tensor
     field_P: Tensor
+    code_P: Tensor
 
     def __init__(self, sizes: NDArray[np.int64]) -> None:
         super().__init__()
@@ -53,6 +54,7 @@ class Layout(nn.Module):
         self.register_buffer("place_F", torch.from_numpy(np.argsort(order)), persistent=False)
         self.register_buffer("padding_P", torch.from_numpy(code_of >= sizes[field_of]), persistent=False)
         self.register_buffer("field_P", torch.from_numpy(field_of), persistent=False)
+        self.register_buffer("code_P", torch.from_numpy(code_of), persistent=False)
 
     def _members(self, order: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         return np.split(order, np.cumsum([n for _, _, n in self.blocks])[:-1]) if self.blocks else []
@@ -64,10 +66,8 @@ class Layout(nn.Module):
     def part(self, fields: Tensor) -> tuple[Layout, Tensor]:
         """The layout of these fields alone, and where each of its positions is in this one."""
         alone = Layout(self.sizes[fields.cpu().numpy()]).to(fields.device)
-        start_P, stride_P = alone.start_F[alone.field_P], alone.stride_F[alone.field_P]
-        code_P = (torch.arange(alone.size, device=fields.device) - start_P) // stride_P
         field_P = fields[alone.field_P]
-        return alone, self.start_F[field_P] + code_P * self.stride_F[field_P]
+        return alone, self.start_F[field_P] + alone.code_P * self.stride_F[field_P]
 
     def one_hot(self, codes_RF: Tensor) -> Tensor:
         """Ones at the positions of a row's codes, shape (R, P)."""

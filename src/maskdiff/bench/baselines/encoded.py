@@ -84,7 +84,7 @@ class Encoded:
 
     def fit(self, X: Any) -> Self:
         """Learn from the normal rows of a table."""
-        self.encoder_ = TableEncoder().fit(X)
+        self.encoder_ = TableEncoder(tails=0).fit(X)  # the paper's quantile bins
         codes = self.encoder_.encode(X)
         self.numbers_ = first_seen(codes)
         self.detector.fit(self._represent(codes))
