@@ -51,6 +51,7 @@ class Neighbours:
         self.layout = Layout(schema.sizes).to(device)
         self.weight_F = torch.from_numpy(1 / schema.typical_difference).float().to(device)
         self.n_ordered_F = torch.tensor([field.n_ordered for field in schema], device=device)
+        self.ordered_P = self.n_ordered_F[self.layout.field_P].nonzero().flatten()
         return self
 
     def differences(self, codes: Codes) -> FloatArray:
@@ -66,9 +67,13 @@ class Neighbours:
 
     def nearest(self, rows: Rows) -> tuple[Tensor, Tensor]:
         """Which distinct normal rows are nearest, and how many of each to count so that there are k, each (B, <= k)."""
-        field_P = self.layout.field_P
-        known_BP = None if rows.known_BF is None else rows.known_BF[:, field_P]
-        agree_BP = self._agreement(rows.codes_BF[:, field_P], self.layout.code_P, self.n_ordered_F[field_P], known_BP)
+        field_P, in_order = self.layout.field_P, self.ordered_P
+        agree_BP = self.layout.one_hot(rows.codes_BF)
+        if len(in_order):
+            n_ordered, codes = self.n_ordered_F[field_P[in_order]], rows.codes_BF[:, field_P[in_order]]
+            agree_BP[:, in_order] = n_ordered - _steps(codes, self.layout.code_P[in_order], n_ordered)
+        if rows.known_BF is not None:
+            agree_BP *= rows.known_BF[:, field_P]
         agree_BN = (agree_BP * self.weight_F[field_P]) @ self.layout.one_hot(self.codes_NF).T
         place_Bk = agree_BN.topk(min(self.k, len(self.counts_N)), dim=1).indices
         number_Bk = self.counts_N[place_Bk]
@@ -77,19 +82,23 @@ class Neighbours:
 
     def _differences(self, rows: Rows) -> Tensor:
         place_Bk, number_Bk = self.nearest(rows)
-        known_B1F = None if rows.known_BF is None else rows.known_BF.unsqueeze(1)
-        agree_BkF = self._agreement(rows.codes_BF.unsqueeze(1), self.codes_NF[place_Bk], self.n_ordered_F, known_B1F)
-        differ_BkF = self.n_ordered_F.clamp_min(1) - agree_BkF
+        near_BkF, codes_B1F = self.codes_NF[place_Bk], rows.codes_BF.unsqueeze(1)
+        differ_BkF = (near_BkF != codes_B1F).float()
+        in_order = self.n_ordered_F.nonzero().flatten()
+        if len(in_order):
+            steps = _steps(codes_B1F[..., in_order], near_BkF[..., in_order], self.n_ordered_F[in_order])
+            differ_BkF[..., in_order] = steps
+        if rows.known_BF is not None:
+            most_F = self.n_ordered_F.clamp_min(1).float()
+            differ_BkF = torch.where(rows.known_BF.unsqueeze(1), differ_BkF, most_F)
         share_Bk = number_Bk / number_Bk.sum(dim=1, keepdim=True)
         return torch.einsum("bk,bkf->bf", share_Bk, differ_BkF) * self.weight_F
 
-    @staticmethod
-    def _agreement(codes: Tensor, other: Tensor, n_ordered: Tensor, known: Tensor | None) -> Tensor:
-        """By how much less two values differ than two of their field can: all if they are equal."""
-        most = n_ordered.clamp_min(1)
-        in_order = torch.maximum(codes, other) < n_ordered
-        agree = torch.where(in_order, most - (codes - other).abs(), most * (codes == other))
-        return agree.float() if known is None else (agree * known).float()
+
+def _steps(codes: Tensor, other: Tensor, n_ordered: Tensor) -> Tensor:
+    """How many steps lie between two codes of a field with an order; all of them from a code outside it."""
+    steps = torch.where(torch.maximum(codes, other) < n_ordered, (codes - other).abs(), n_ordered * (codes != other))
+    return steps.float()
 
 
 @dataclass(eq=False)
