@@ -18,7 +18,6 @@ from maskdiff.masking import Linear, Schedule, as_rows
 from maskdiff.objectives import Diffusion, Reconstruction
 from maskdiff.probes import ProbeGrid
 from maskdiff.reconstructors import MLPReconstructor, TransformerReconstructor, tokens
-from maskdiff.reconstructors.mlp import MaskedMLP
 from maskdiff.score import score_cells
 from maskdiff.training import Steps, Training
 
@@ -131,7 +130,6 @@ def test_replayed_steps_on_tokens_learn_what_steps_as_they_are_learn(
 @pytest.mark.parametrize("mlp", [MLPReconstructor(16), replace(MLPReconstructor.paper(), width=16, embedding=4)])
 @pytest.mark.parametrize("sizes", [[3, 4, 3], [3, 200, 90]])  # the first layer as a product, and as a sum of rows
 def test_replayed_steps_on_tables_learn_what_steps_as_they_are_learn(monkeypatch, recordings, device, mlp, sizes):
-    monkeypatch.setattr(MaskedMLP, "can_be_recorded", True)
     codes = random_codes(300, sizes)
     how = Training(Steps(30), batch_size=64, average=0.9)
     settings = replace(mlp, dropout=0.1 if device == "cpu" else 0.0, training=how)

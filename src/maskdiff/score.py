@@ -26,7 +26,8 @@ from maskdiff.progress import Callback, Progress
 from maskdiff.reconstructors.base import Reconstructor
 
 PROBABILITY_FLOOR = 1e-12
-_CELLS_AT_ONCE = 1 << 24
+# An accelerator is asked less often: what a kernel counts for one row it counts for all.
+_CELLS_AT_ONCE, _CELLS_ON_A_DEVICE = 1 << 24, 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,10 +168,11 @@ def score_cells(
     free_up_to = int(getattr(reconstructor, "free_up_to", 0))
     charge_F = torch.from_numpy(codes.schema.unseen_charge).float().to(device)
     surprise, weight = np.zeros(distinct.values.shape), np.zeros(distinct.values.shape)
+    at_once = _CELLS_AT_ONCE if torch.device(device).type == "cpu" else _CELLS_ON_A_DEVICE
     done = 0
     for width, lines in _by_width(distinct):
         masks = probes.masks(width, schedule, per_level=uses_level, free_up_to=free_up_to)
-        step = max(1, _CELLS_AT_ONCE // (len(masks) * max(width, 1)))
+        step = max(1, at_once // (len(masks) * max(width, 1)))
         for at in range(0, len(lines), step):
             here = lines[at : at + step]
             rows = as_rows(narrowed(distinct.take(here)), device=device, own=own)

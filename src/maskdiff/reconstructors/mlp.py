@@ -51,8 +51,8 @@ class ByteDropout(nn.Module):
 class MaskedMLP(nn.Module):
     """Visible cells in, log-probabilities of every field's codes out."""
 
-    # See TokenNetwork. Nothing here depends on values either, but no GPU has recorded it yet; tests on one do.
-    can_be_recorded = False
+    # See TokenNetwork: nothing here depends on values either.
+    can_be_recorded = True
 
     def __init__(
         self, schema: Schema, *, width: int, layers: int, embedding: int | None, dropout: float, uses_level: bool
