@@ -149,7 +149,7 @@ class Evidence:
         told = []
         for kind in self.kinds:
             score = row_sums(kind.parts(seen[kind.source]), seen[kind.source].row)
-            deviation = max(float(np.nanstd(score)), 1e-6)
+            deviation = max(_deviation(score), 1e-6)
             told.append((kind, deviation, float(np.nanmean(score)) / deviation))
         if not self.oddest:
             whole = sum(kind.weight for kind in self.kinds)
@@ -161,6 +161,11 @@ class Evidence:
         """What each source says; one that several kinds read is asked once."""
         asked = {kind.source: self.sources[kind.source] for kind in self.kinds}
         return {name: source.cells(codes, stage=stage, callback=callback) for name, source in asked.items()}
+
+
+def _deviation(score: FloatArray) -> float:
+    """The standard deviation as the mean absolute one tells it, which a few normal rows far off hardly move."""
+    return float(np.sqrt(np.pi / 2) * np.nanmean(np.abs(score - np.nanmean(score))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,8 +35,9 @@ class TableDetector(Detector):
     Parameters
     ----------
     reconstructor : "combined" (the network's mean surprise, its log-mean-exp, which heeds few odd cells, the kernel's
-        surprise and, twice, the distance to the nearest normal rows, all in standard deviations of normal rows, on
-        average), "mlp" or "kernel" alone, in nats, or any object with `log_prob` and `most_likely`: a `Reconstructor`.
+        surprise and the distance to the nearest normal rows, all in standard deviations of normal rows, on average;
+        the last two count one and a half times), "mlp" or "kernel" alone, in nats, or any object with `log_prob` and
+        `most_likely`: a `Reconstructor`.
     preset : None for the defaults, "paper" for the settings of the paper; `probes` and `aggregate` still win.
     probes : a `ProbeGrid`, or None for the one that goes with the reconstructor.
     objective : "reconstruction" (Eq. 8) or "diffusion" (Eq. 2), or an object that answers like them.
@@ -122,9 +123,9 @@ class TableDetector(Detector):
             KERNEL: self.surprises(kernel.fit(voters, device=device), probes),
             NEIGHBOURS: Distances(neighbours),
         }
-        # Two readings of the network, so the nearest rows, which err where it does not, count for two as well.
-        nearest = Kind(NEIGHBOURS, "mean", weight=2.0)
-        kinds = (*alone.kinds, Kind(MAIN, "log_mean_exp"), Kind(KERNEL, "mean"), nearest)
+        # The network is read twice; what errs where it does not shall not be outvoted by it.
+        beside = (Kind(KERNEL, "mean", weight=1.5), Kind(NEIGHBOURS, "mean", weight=1.5))
+        kinds = (*alone.kinds, Kind(MAIN, "log_mean_exp"), *beside)
         return Evidence(sources, kinds).on_one_scale(held_out, callback=callback)
 
     def _compared(self, codes: Codes) -> Codes:
