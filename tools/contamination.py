@@ -1,9 +1,10 @@
 """What anomalies among the rows to learn from cost, and what `contamination=` wins back.
 
-    python tools/contamination.py --data DIR --sets bank probe claims --seeds 2 --out contamination.jsonl
+    python tools/contamination.py --data DIR --sets bank probe claims --seeds 0 1 --out contamination.jsonl
 
 The split is the benchmark's; of the anomalies in its training part so many are put among the normal rows that they are
-the given share of them. The rows to score stay the same. A run that `--out` holds is not repeated.
+the given share of them. The rows to score stay the same. A share for which a set has too few anomalies is left out; a
+run that `--out` holds is not repeated.
 """
 
 from __future__ import annotations
@@ -33,21 +34,25 @@ SHARES = (0.0, 0.01, 0.02, 0.05)
 KEY = ("set", "seed", "share", "detector")
 
 
-def learned_from(y: Any, train: Any, share: float, seed: int) -> Any:
-    """The normal rows of the training part, and so many of its anomalies that they are this share of all."""
+def learned_from(y: Any, train: Any, share: float, seed: int) -> Any | None:
+    """The normal rows of the training part, and so many of its anomalies that they are this share of all; None where
+    there are too few.
+    """
     normal, odd = train[y[train] == 0], train[y[train] == 1]
     wanted = round(share * len(normal) / (1 - share))
     if wanted > len(odd):
-        raise SystemExit(f"there are {len(odd)} anomalies to learn from, a share of {share:.0%} needs {wanted}.")
+        return None
     rng = np.random.default_rng(seed)
     return rng.permutation(np.concatenate([normal, rng.choice(odd, wanted, replace=False)]))
 
 
-def measure(name: str, seed: int, share: float, detector: str, data: str | None) -> dict[str, Any]:
+def measure(name: str, seed: int, share: float, detector: str, data: str | None) -> dict[str, Any] | None:
     X, y = load_set(name, data)
     train, test = train_test_split(np.arange(len(y)), test_size=TEST_SHARE, random_state=seed, stratify=y)
-    settings = DETECTORS[detector](share)
-    fitted = TableDetector(**settings, seed=seed, progress=False).fit(X.iloc[learned_from(y, train, share, seed)])
+    rows = learned_from(y, train, share, seed)
+    if rows is None:
+        return None
+    fitted = TableDetector(**DETECTORS[detector](share), seed=seed, progress=False).fit(X.iloc[rows])
     score = fitted.anomaly_score(X.iloc[test])
     alarms = fitted.calibration_.p_values(score) <= 0.05
     return {
@@ -61,15 +66,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data")
     parser.add_argument("--sets", nargs="+", default=["bank", "probe", "fraud_oracle"])
-    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1])
     parser.add_argument("--out", type=Path, default=Path("results/more/contamination.jsonl"))
     given = parser.parse_args()
     records = [json.loads(line) for line in given.out.read_text().splitlines()] if given.out.exists() else []
     done = {tuple(record[part] for part in KEY) for record in records}
-    for seed, name, share, detector in product(range(given.seeds), given.sets, SHARES, DETECTORS):
+    for seed, name, share, detector in product(given.seeds, given.sets, SHARES, DETECTORS):
         if (name, seed, share, detector) in done or (share == 0 and "told" in detector):
             continue
-        records.append(measure(name, seed, share, detector, given.data))
+        if (record := measure(name, seed, share, detector, given.data)) is None:
+            print(f"{name}: too few anomalies to be {share:.0%} of the rows", file=sys.stderr, flush=True)
+            continue
+        records.append(record)
         with given.out.open("a") as file:
             file.write(json.dumps(records[-1]) + "\n")
         print(records[-1], file=sys.stderr, flush=True)
