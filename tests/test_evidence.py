@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import maskdiff
@@ -86,8 +87,6 @@ def test_a_kind_that_never_varies_over_normal_rows_does_not_break_the_scale(code
 
 @pytest.fixture(scope="module")
 def combined(request):
-    import pandas as pd
-
     rng = np.random.default_rng(0)
     pet = rng.choice(["cat", "dog", "cow"], 600)
     says = pd.Series(pet).map({"cat": "meow", "dog": "woof", "cow": "moo"})
@@ -95,14 +94,22 @@ def combined(request):
     return TableDetector(seed=1).fit(rows), rows
 
 
-def test_the_default_weighs_four_kinds_of_evidence(combined):
-    detector, _ = combined
+def test_the_default_weighs_four_kinds_of_evidence_and_a_network_that_saw_few_rows_less(combined):
+    detector, rows = combined
+    learned_from = len(rows) - len(detector.calibration_)
     assert [(kind.source, kind.aggregate, kind.weight) for kind in detector.evidence_.kinds] == [
-        (MAIN, "mean", 1),
-        (MAIN, "log_mean_exp", 1),
+        (MAIN, "mean", learned_from / 1000),
+        (MAIN, "log_mean_exp", learned_from / 1000),
         (KERNEL, "mean", 1.5),
         (NEIGHBOURS, "mean", 1.5),
     ]
+
+
+def test_a_network_that_saw_enough_rows_counts_in_full(combined):
+    _, rows = combined
+    enough = pd.concat([rows] * 2, ignore_index=True)
+    weights = [kind.weight for kind in TableDetector(seed=1).fit(enough).evidence_.kinds]
+    assert weights == [1, 1, 1.5, 1.5]
 
 
 def test_contributions_of_the_combination_add_up_and_point_at_the_odd_cell(combined):
@@ -140,8 +147,6 @@ def test_a_number_far_beyond_the_normal_ones_is_an_anomaly_and_the_reason(combin
 
 
 def test_many_distinct_rows_are_compared_with_a_part_of_them(monkeypatch):
-    import pandas as pd
-
     monkeypatch.setattr("maskdiff.detectors.tables._MOST_COMPARED", 50)
     monkeypatch.setattr("maskdiff.detectors.tables._COMPARED_BITS", 0)
     small = MLPReconstructor(width=8, training=Training(Steps(5)))

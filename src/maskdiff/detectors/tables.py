@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ KERNEL, NEIGHBOURS = "kernel", "neighbours"
 # Rows are compared with at most this many distinct normal rows, or, in narrow tables, with so many that their codes
 # written out as ones and zeros come to this number.
 _MOST_COMPARED, _COMPARED_BITS = 5000, 1 << 21
+# From fewer rows a network learns too little to be believed in full; kernel and nearest rows need not learn.
+_ROWS_TO_LEARN_FROM = 1000
 
 
 class TableDetector(Detector):
@@ -36,8 +39,8 @@ class TableDetector(Detector):
     ----------
     reconstructor : "combined" (the network's mean surprise, its log-mean-exp, which heeds few odd cells, the kernel's
         surprise and the distance to the nearest normal rows, all in standard deviations of normal rows, on average;
-        the last two count one and a half times), "mlp" or "kernel" alone, in nats, or any object with `log_prob` and
-        `most_likely`: a `Reconstructor`.
+        the last two count one and a half times, the network less where it learned from under 1,000 rows), "mlp" or
+        "kernel" alone, in nats, or any object with `log_prob` and `most_likely`: a `Reconstructor`.
     preset : None for the defaults, "paper" for the settings of the paper; `probes` and `aggregate` still win.
     probes : a `ProbeGrid`, or None for the one that goes with the reconstructor.
     objective : "reconstruction" (Eq. 8) or "diffusion" (Eq. 2), or an object that answers like them.
@@ -123,10 +126,11 @@ class TableDetector(Detector):
             KERNEL: self.surprises(kernel.fit(voters, device=device), probes),
             NEIGHBOURS: Distances(neighbours),
         }
+        believed = min(1.0, len(codes) / _ROWS_TO_LEARN_FROM)
+        network = (replace(kind, weight=believed) for kind in (*alone.kinds, Kind(MAIN, "log_mean_exp")))
         # The network is read twice; what errs where it does not shall not be outvoted by it.
         beside = (Kind(KERNEL, "mean", weight=1.5), Kind(NEIGHBOURS, "mean", weight=1.5))
-        kinds = (*alone.kinds, Kind(MAIN, "log_mean_exp"), *beside)
-        return Evidence(sources, kinds).on_one_scale(held_out, callback=callback)
+        return Evidence(sources, (*network, *beside)).on_one_scale(held_out, callback=callback)
 
     def _compared(self, codes: Codes) -> Codes:
         """The rows to compare with: all, or a random part of them where too many are distinct."""
