@@ -88,3 +88,13 @@ def test_bins_differ_by_their_steps_and_by_all_of_them_from_what_is_missing_or_u
     distance = (apart(asked[:, None], values[None]) * weight).sum(axis=2)
     found = Neighbours(3).fit(normal).differences(Codes(asked, normal.schema))
     np.testing.assert_allclose(found.sum(axis=1), np.sort(distance, axis=1)[:, :3].mean(axis=1), rtol=1e-6)
+
+
+def test_where_the_five_nearest_are_equally_far_from_all_rows_more_are_looked_at():
+    every = np.stack(np.meshgrid(*[np.arange(4)] * 4), axis=-1).reshape(-1, 4)
+    rng = np.random.default_rng(0)
+    full = Codes(every[rng.permutation(len(every))], schema_of(every))
+    held_out, kept = full.take(slice(0, 60)), full.take(slice(60, None))
+    assert Neighbours().fit(kept).looking_further(held_out).k == 25
+    sparse = Codes(rng.integers(0, 4, (300, 12)), schema_of(rng.integers(0, 4, (300, 12))))
+    assert Neighbours().fit(sparse.take(slice(60, None))).looking_further(sparse.take(slice(0, 60))).k == 5

@@ -149,7 +149,8 @@ class Evidence:
         told = []
         for kind in self.kinds:
             score = row_sums(kind.parts(seen[kind.source]), seen[kind.source].row)
-            deviation = max(_deviation(score), 1e-6)
+            # No less than if one row were off by a nat, or in all its cells: of so many rows more cannot be known.
+            deviation = max(_deviation(score), 1 / max(len(score), 1))
             told.append((kind, deviation, float(np.nanmean(score)) / deviation))
         if not self.oddest:
             whole = sum(kind.weight for kind in self.kinds)

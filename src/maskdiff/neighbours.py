@@ -6,6 +6,7 @@ T tokens of an encoder, H its width, D directions.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
@@ -26,6 +27,7 @@ from maskdiff.reconstructors.layout import Layout
 _FLOATS_AT_ONCE = 1 << 24
 # In fewer directions all normal texts would soon point the same way.
 _FEWEST_DIRECTIONS = 16
+_FEW, _MORE = 5, 25
 
 
 @dataclass(eq=False)
@@ -37,7 +39,7 @@ class Neighbours:
     differs from every normal row's, in numbers by all steps.
     """
 
-    k: int = 5
+    k: int = _FEW
 
     def fit(self, codes: Codes, *, device: Any = "cpu") -> Self:
         """Keep these rows."""
@@ -53,6 +55,15 @@ class Neighbours:
         self.n_ordered_F = torch.tensor([field.n_ordered for field in schema], device=device)
         self.ordered_P = self.n_ordered_F[self.layout.field_P].nonzero().flatten()
         return self
+
+    def looking_further(self, normal: Codes) -> Self:
+        """The same with 25 neighbours, if normal rows differ more in their distance to those, relative to its mean.
+
+        Where a table holds nearly all combinations, or each many times, the 5 nearest are equally far from every row.
+        """
+        further = copy.copy(self)
+        further.k = _MORE
+        return max((self, further), key=lambda some: _relative_deviation(some.differences(normal).sum(axis=1)))
 
     def differences(self, codes: Codes) -> FloatArray:
         """For each cell, how much it adds to the row's mean distance to the k nearest normal rows, shape (n, F)."""
@@ -93,6 +104,10 @@ class Neighbours:
             differ_BkF = torch.where(rows.known_BF.unsqueeze(1), differ_BkF, most_F)
         share_Bk = number_Bk / number_Bk.sum(dim=1, keepdim=True)
         return torch.einsum("bk,bkf->bf", share_Bk, differ_BkF) * self.weight_F
+
+
+def _relative_deviation(distances: FloatArray) -> float:
+    return float(distances.std() / max(distances.mean(), 1e-12))
 
 
 def _steps(codes: Tensor, other: Tensor, n_ordered: Tensor) -> Tensor:

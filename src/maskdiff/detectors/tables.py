@@ -39,7 +39,7 @@ class TableDetector(Detector):
     ----------
     reconstructor : "combined" (the network's mean surprise, its log-mean-exp, which heeds few odd cells, the kernel's
         surprise and the distance to the nearest normal rows, all in standard deviations of normal rows, on average;
-        the last two count one and a half times, the network less where it learned from under 1,000 rows), "mlp" or
+        the last two count 1.25 and 1.5 times, the network less where it learned from under 1,000 rows), "mlp" or
         "kernel" alone, in nats, or any object with `log_prob` and `most_likely`: a `Reconstructor`.
     preset : None for the defaults, "paper" for the settings of the paper; `probes` and `aggregate` still win.
     probes : a `ProbeGrid`, or None for the one that goes with the reconstructor.
@@ -120,7 +120,7 @@ class TableDetector(Detector):
         device = self.torch_device()
         kernel, probes = KernelReconstructor(), self._presets[None]["kernel"][1]
         voters = codes if len(codes.schema) <= kernel.free_up_to else self._compared(codes)
-        neighbours = Neighbours().fit(self._compared(codes), device=device)
+        neighbours = Neighbours().fit(self._compared(codes), device=device).looking_further(held_out)
         sources = {
             **alone.sources,
             KERNEL: self.surprises(kernel.fit(voters, device=device), probes),
@@ -129,7 +129,7 @@ class TableDetector(Detector):
         believed = min(1.0, len(codes) / _ROWS_TO_LEARN_FROM)
         network = (replace(kind, weight=believed) for kind in (*alone.kinds, Kind(MAIN, "log_mean_exp")))
         # The network is read twice; what errs where it does not shall not be outvoted by it.
-        beside = (Kind(KERNEL, "mean", weight=1.5), Kind(NEIGHBOURS, "mean", weight=1.5))
+        beside = (Kind(KERNEL, "mean", weight=1.25), Kind(NEIGHBOURS, "mean", weight=1.5))
         return Evidence(sources, (*network, *beside)).on_one_scale(held_out, callback=callback)
 
     def _compared(self, codes: Codes) -> Codes:
