@@ -27,6 +27,7 @@ from maskdiff.reconstructors.layout import Layout
 _FLOATS_AT_ONCE = 1 << 24
 # In fewer directions all normal texts would soon point the same way.
 _FEWEST_DIRECTIONS = 16
+# How many neighbours, and how many where these are equally far from all rows.
 _FEW, _MORE = 5, 25
 
 
