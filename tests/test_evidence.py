@@ -83,6 +83,7 @@ def test_a_kind_that_never_varies_over_normal_rows_is_scaled_by_how_many_there_w
     flat = codes.take(np.zeros(50, dtype=np.int64))
     scaled = Evidence({"a": Planted(1.0)}, (Kind("a", "mean"),)).on_one_scale(flat)
     assert scaled.kinds[0].scale == 1 / 50
+    assert np.isfinite(scaled.weigh(codes).score).all()
 
 
 @pytest.fixture(scope="module")
