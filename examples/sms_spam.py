@@ -16,9 +16,9 @@ from sklearn.metrics import roc_auc_score
 
 from maskdiff import Steps, TextDetector, Training
 from maskdiff.datasets.text import split_text
+from maskdiff.explanations.shading import to_terminal
 from maskdiff.probes import ProbeGrid
 from maskdiff.reconstructors import TransformerReconstructor
-from maskdiff.shading import to_terminal
 
 
 def read_messages() -> tuple[list[str], list[str], np.ndarray]:

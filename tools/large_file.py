@@ -54,7 +54,7 @@ def make_file(path: Path, rows: int, seed: int = 0) -> None:
 
 def copy_first(source: Path, target: Path, rows: int) -> None:
     """The first rows of a file, in the format that the other's name says."""
-    from maskdiff.files import open_rows, open_writer
+    from maskdiff.io import open_rows, open_writer
 
     with open_rows(str(source)) as file, open_writer(str(target), file.schema) as write:
         for batch in file.batches():
@@ -83,15 +83,16 @@ def run(rows: int, *arguments: object) -> None:
 def shares(model: Path, source: Path, out: Path) -> dict[str, float]:
     """Seconds of processor time spent on reading the file, on encoding its cells, on the method and on writing."""
     import maskdiff
-    from maskdiff.files import ModelRows, open_rows, open_writer
-    from maskdiff.files.reasons import Added
-    from maskdiff.files.stages import Scored
+    from maskdiff.io import open_rows, open_writer
+    from maskdiff.jobs import ModelTableRows
+    from maskdiff.jobs.stages import Scored
+    from maskdiff.jobs.verdict_columns import Added
 
     detector = maskdiff.load(model)
     detector.progress = False
     spent = dict.fromkeys(("reading", "encoding", "method", "writing"), 0.0)
     with open_rows(str(source)) as rows:
-        needed, added = ModelRows(rows, detector.encoder_), Added(rows.schema, 0, "")
+        needed, added = ModelTableRows(rows, detector.encoder_), Added(rows.schema, 0, "")
         with open_writer(str(out), added.schema) as write:
             batches, last = iter(rows.batches()), time.process_time()
 

@@ -27,7 +27,7 @@ from maskdiff.bench.measure import Run, Split
 from maskdiff.bench.methods import METHODS, Method
 from maskdiff.bench.runner import run_bench
 from maskdiff.bench.sets import cut_table
-from maskdiff.encoders.table import TableEncoder
+from maskdiff.encoders.table.encoder import TableEncoder
 
 # fmt: off
 CATEGORIES = [

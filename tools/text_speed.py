@@ -36,9 +36,9 @@ from maskdiff.bench.baselines.networks import torch_device
 from maskdiff.bench.measure import Run, identity, metrics
 from maskdiff.bench.records import RecordFile
 from maskdiff.codes import Codes, FloatArray
+from maskdiff.codes.windows import Windows
 from maskdiff.datasets.text import split_text
-from maskdiff.encoders.text import TextEncoder
-from maskdiff.encoders.windows import Windows
+from maskdiff.encoders.tokens.text import TextEncoder
 from maskdiff.masking import Linear
 from maskdiff.objectives import Reconstruction
 from maskdiff.probes import PAPER_LEVELS, ProbeGrid

@@ -77,7 +77,7 @@ def show_oddest(detector: TableDetector, new: pd.DataFrame, say: Callable[[str],
     """Say which claims are oddest and why; how well odd claims are told apart."""
     from sklearn.metrics import average_precision_score, roc_auc_score
 
-    from maskdiff.files.reasons import reason
+    from maskdiff.jobs.verdict_columns import reason
 
     verdicts, odd = detector.judge(new), new[LABEL].to_numpy()
     oddest = (-verdicts.anomaly_score).argsort(kind="stable")[:_SHOWN]
@@ -96,14 +96,15 @@ def show_oddest(detector: TableDetector, new: pd.DataFrame, say: Callable[[str],
 
 def write_files(detector: TableDetector, home: Path) -> list[Path]:
     """The model, the scored claims and the report; all that is in the folder now."""
-    from maskdiff.files import Asked, open_rows, rows_for, score_file
+    from maskdiff.io import open_rows
+    from maskdiff.jobs import ScoreOptions, rows_for, score_file
     from maskdiff.report import write_report
     from maskdiff.storage import save
 
     detector.set_params(progress=False)
     save(detector, home / "claims.maskdiff")
     new = str(home / "new.csv")
-    score_file(detector, new, str(home / "scored.csv"), Asked(explain=3))
+    score_file(detector, new, str(home / "scored.csv"), ScoreOptions(explain=3))
     with open_rows(new) as rows:
         model = rows_for(rows, detector)
         tables = (model.shown(batch) for batch in model.batches())

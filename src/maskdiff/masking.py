@@ -124,7 +124,7 @@ class MaskedViews:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class RowBatch:
     """A batch of codes as tensors on a device, with what is known of each cell."""
 
     codes_BF: Tensor
@@ -143,7 +143,7 @@ class Rows:
         return MaskedViews(self.codes_BF, hidden, visible, mask_rate, self.own_BF, self.real_BF)
 
 
-def as_rows(codes: Codes, *, device: Any = "cpu", own: int = 0) -> Rows:
+def as_rows(codes: Codes, *, device: Any = "cpu", own: int = 0) -> RowBatch:
     """Codes as tensors; an unseen value stands there as its field's rarest code, marked as not known.
 
     With `own` = 1 each row is treated as left out of the normal rows: a value only this row had is unseen too, and
@@ -154,10 +154,10 @@ def as_rows(codes: Codes, *, device: Any = "cpu", own: int = 0) -> Rows:
     if own:
         known &= _count_of(codes) > own
     if known.all():
-        return Rows(torch.from_numpy(values).to(device), None, _tensor(codes.real, device))
+        return RowBatch(torch.from_numpy(values).to(device), None, _tensor(codes.real, device))
     shown = np.where(known, values, codes.schema.rarest(other_than=values))
     parts = (_tensor(part, device) for part in (known, codes.real, values if own else None))
-    return Rows(torch.from_numpy(shown).to(device), *parts)
+    return RowBatch(torch.from_numpy(shown).to(device), *parts)
 
 
 def _count_of(codes: Codes) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from maskdiff.errors import SettingError
-from maskdiff.masking import Rows, Schedule
+from maskdiff.masking import RowBatch, Schedule
 
 Design = Literal["independent", "balanced", "exact"]
 EmptyViews = Literal["skip", "zero"]
@@ -96,7 +96,7 @@ class Masks:
     def __len__(self) -> int:
         return len(self.rate_K)
 
-    def hidden(self, rows: Rows) -> Tensor:
+    def hidden(self, rows: RowBatch) -> Tensor:
         """Which cells each view hides: (1, K, F) where shared, else (B, K, F)."""
         device = rows.codes_BF.device
         if self.shared_KF is not None:
@@ -138,7 +138,7 @@ def _balanced_masks(grid: ProbeGrid, n_fields: int, rate_L: Tensor) -> Tensor:
     return (number < rate_L[:, None, None]).reshape(-1, n_fields)
 
 
-def _row_key(rows: Rows) -> Tensor:
+def _row_key(rows: RowBatch) -> Tensor:
     """A number for each row that depends on all of its cells, (B,)."""
     fields = torch.arange(rows.codes_BF.shape[1], device=rows.codes_BF.device)
     cells = rows.codes_BF * 2 + (1 if rows.known_BF is None else rows.known_BF)

@@ -1,4 +1,4 @@
-"""Surprises become contributions, contributions become the score (Eq. 5, 6).
+"""MaskedSurprise become contributions, contributions become the score (Eq. 5, 6).
 
 For every view the surprise of the hidden cells is shared among them; averaged over views this gives each cell a mean
 surprise and a weight. An aggregate says how a row's cells become one number and how that number is shared out again:
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from maskdiff.codes import Codes, FloatArray
-from maskdiff.encoders.windows import Windows, narrowed
+from maskdiff.codes.windows import Windows, narrowed
 from maskdiff.errors import SettingError
-from maskdiff.masking import Rows, Schedule, as_rows
+from maskdiff.masking import RowBatch, Schedule, as_rows
 from maskdiff.probes import Masks, ProbeGrid
 from maskdiff.progress import Callback, Progress
 from maskdiff.reconstructors.base import Reconstructor
@@ -209,7 +209,7 @@ def _joined(cells: CellScores, codes: Windows) -> CellScores:
     return CellScores(surprise, cells.weight * counts * part[:, None], codes.row)
 
 
-def _probe(reconstructor: Reconstructor, rows: Rows, masks: Masks, charge_F: Tensor) -> tuple[Tensor, Tensor]:
+def _probe(reconstructor: Reconstructor, rows: RowBatch, masks: Masks, charge_F: Tensor) -> tuple[Tensor, Tensor]:
     """Mean surprise and weight of each cell, each (B, F)."""
     views = rows.views(masks.hidden(rows), masks.rate_K.to(rows.codes_BF.device).unsqueeze(0))
     surprise = reconstructor.log_prob(views).clamp(np.log(PROBABILITY_FLOOR), 0).neg_()

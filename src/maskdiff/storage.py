@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -21,14 +20,16 @@ from torch import Tensor
 from maskdiff import objectives, probes, training
 from maskdiff.calibration import Calibration
 from maskdiff.detectors import MAIN, Detector, SequenceDetector, TableDetector, TextDetector
-from maskdiff.encoders.embedding import TextEmbedder
-from maskdiff.encoders.sequence import SequenceEncoder
-from maskdiff.encoders.table import TableEncoder
-from maskdiff.encoders.text import TextEncoder
+from maskdiff.encoders.table.encoder import TableEncoder
+from maskdiff.encoders.tokens.embedder import TextEmbedder
+from maskdiff.encoders.tokens.sequence import SequenceEncoder
+from maskdiff.encoders.tokens.text import TextEncoder
 from maskdiff.errors import ModelFileError, SettingError
-from maskdiff.evidence import Distances, Evidence, Kind, Meanings, Surprises
+from maskdiff.evidence.combine import Distances, Evidence, EvidenceTerm, MaskedSurprise, Meanings
+from maskdiff.evidence.nearest_rows import NearestRows
+from maskdiff.evidence.nearest_texts import NearestTexts
+from maskdiff.io.atomic import atomic_write
 from maskdiff.masking import Cosine, Linear, Polynomial, as_schedule
-from maskdiff.neighbours import NearestTexts, Neighbours
 from maskdiff.reconstructors import (
     KernelReconstructor,
     MLPReconstructor,
@@ -43,7 +44,7 @@ FORMAT = 1
 _SETTINGS = (
     *(probes.ProbeGrid, training.Training, training.Epochs, training.Steps, training.HeldOutLoss),
     *(objectives.Reconstruction, objectives.Diffusion, Linear, Cosine, Polynomial),
-    *(MLPReconstructor, KernelReconstructor, Neighbours, Kind),
+    *(MLPReconstructor, KernelReconstructor, NearestRows, EvidenceTerm),
     *(TransformerReconstructor, PretrainedReconstructor, ModelFacts, Typical, NearestTexts, TextEmbedder),
 )
 _BY_NAME: dict[str, Any] = {cls.__name__: cls for cls in _SETTINGS}
@@ -58,7 +59,8 @@ def save(detector: Detector, path: str | os.PathLike[str]) -> None:
     text = json.dumps(manifest, sort_keys=True, allow_nan=False)
     header = {"maskdiff": text, "format": str(FORMAT), "version": __version__}
     header["digest"] = _digest(header, tensors)
-    write_whole(Path(path), _in_order(to_bytes(tensors, metadata=header)))
+    with atomic_write(path) as file:
+        file.write(_in_order(to_bytes(tensors, metadata=header)))
 
 
 def load(path: str | os.PathLike[str]) -> Detector:
@@ -76,27 +78,6 @@ def _in_order(content: bytes) -> bytes:
     header = json.dumps(json.loads(content[8:end]), sort_keys=True).encode()
     header += b" " * (-len(header) % 8)
     return len(header).to_bytes(8, "little") + header + content[end:]
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write to a temporary file beside `path`, then rename: no half file ever stands under the final name."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            os.fchmod(file.fileno(), 0o666 & ~_umask())  # as a plain open() would: others may have to read it
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _read(path: Path) -> tuple[str, dict[str, Tensor]]:
@@ -192,7 +173,7 @@ def _put_source(told: dict[str, Any], parts: dict[str, Tensor], detector: Detect
     whole = put_together(bare, parts, detector)
     if probes is None:
         return Meanings(whole) if isinstance(whole, NearestTexts) else Distances(whole)
-    return Surprises(whole, probes, as_schedule(detector.schedule), detector.torch_device())
+    return MaskedSurprise(whole, probes, as_schedule(detector.schedule), detector.torch_device())
 
 
 def _take_network(reconstructor: Any) -> dict[str, Tensor]:
@@ -239,7 +220,7 @@ def _put_texts(bare: Any, parts: dict[str, Tensor], detector: Detector) -> Any:
 
 _ENCODER = "encoder."
 # What a source of evidence asks.
-_ASKED: dict[type, str] = {Surprises: "reconstructor", Distances: "neighbours", Meanings: "nearest"}
+_ASKED: dict[type, str] = {MaskedSurprise: "reconstructor", Distances: "neighbours", Meanings: "nearest"}
 
 _DETECTORS: dict[str, tuple[Any, Any]] = {
     "TableDetector": (TableDetector, TableEncoder),
@@ -250,7 +231,7 @@ _DETECTORS: dict[str, tuple[Any, Any]] = {
 _PARTS: dict[str, tuple[Any, Any]] = {
     "MLPReconstructor": (_take_network, _put_network),
     "KernelReconstructor": (_take_reference, _put_reference),
-    "Neighbours": (_take_reference, _put_reference),
+    "NearestRows": (_take_reference, _put_reference),
     "TransformerReconstructor": (_take_network, _put_network),
     "PretrainedReconstructor": (_take_model, _put_model),
     "NearestTexts": (_take_texts, _put_texts),

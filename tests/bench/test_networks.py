@@ -18,7 +18,7 @@ from maskdiff.bench.baselines import drl, dte, goad, icl, mcm, networks, pyod
 from maskdiff.bench.baselines.networks import Fitting, NormalRows, Scorer
 from maskdiff.errors import InputError, SettingError
 from maskdiff.progress import Progress
-from maskdiff.replay import Replayed
+from maskdiff.training.cuda_graphs import Replayed
 
 from ..handmade import recorded_on_cpu
 

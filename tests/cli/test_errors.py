@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskdiff.cli.voice import printable
+from maskdiff.cli.output import printable
 from maskdiff.detectors import TableDetector
 
 from .running import call, environment, run
@@ -103,7 +103,7 @@ def test_ctrl_c_leaves_the_old_file_and_no_other(home, model, monkeypatch, tmp_p
             raise KeyboardInterrupt
         return judge(self, *arguments)
 
-    monkeypatch.setattr("maskdiff.files.rows._ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("maskdiff.io.rows._ROWS_AT_ONCE", 7)
     monkeypatch.setattr(TableDetector, "judge", interrupted)
     said = call("score", model, home / "new.csv", "-o", out)
     assert said.status == 130

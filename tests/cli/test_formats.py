@@ -181,7 +181,7 @@ def test_batches_do_not_change_what_is_written(home, model, monkeypatch):
     choices = ([], ["--only-anomalies"], ["--top", "5"], ["--false-discovery-rate", "0.5", "--only-anomalies"])
     options = [[*choice, "--explain", "2"] for choice in choices]
     whole = [call("score", model, home / "new.csv", *choice).out for choice in options]
-    monkeypatch.setattr("maskdiff.files.rows._ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("maskdiff.io.rows._ROWS_AT_ONCE", 7)
     for choice, expected in zip(options, whole, strict=True):
         found = call("score", model, home / "new.csv", *choice).out
         one, other = (pd.read_csv(io.StringIO(text)) for text in (found, expected))

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import maskdiff
-from maskdiff.files.checkpoint import Checkpoint
+from maskdiff.jobs.checkpoint import Checkpoint
 from maskdiff.reconstructors import TransformerReconstructor
 
 from .conftest import connections

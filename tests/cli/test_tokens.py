@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 
 import maskdiff
 
-from ..encoder_folder import save_encoder
+from ..embedder_folder import save_encoder
 from .messages import HASTY, LONG, ODD, messages, sessions, write_csv, write_lines
 from .running import Said, call, run, same_model
 
@@ -125,7 +125,7 @@ def test_texts_score_the_same_from_csv_json_lines_and_parquet(inbox, tmp_path):
 
 def test_long_files_are_judged_in_parts_and_score_the_same(inbox, monkeypatch):
     whole = scored(inbox / "text.maskdiff", inbox / "new.csv", "--explain", "1")
-    monkeypatch.setattr("maskdiff.files.items._CHARACTERS_AT_ONCE", 100)
+    monkeypatch.setattr("maskdiff.jobs.token_rows._CHARACTERS_AT_ONCE", 100)
     parts = scored(inbox / "text.maskdiff", inbox / "new.csv", "--explain", "1")
     pd.testing.assert_frame_equal(parts, whole)
 

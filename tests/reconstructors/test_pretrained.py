@@ -8,7 +8,7 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from torch import nn
 
-from maskdiff.encoders.text import TextEncoder
+from maskdiff.encoders.tokens.text import TextEncoder
 from maskdiff.errors import InputError, MissingExtraError, SettingError
 from maskdiff.masking import Linear, as_rows
 from maskdiff.objectives import Diffusion, Reconstruction

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from maskdiff.codes import Field, Schema
-from maskdiff.encoders.windows import cut_rows, narrowed
+from maskdiff.codes.windows import cut_rows, narrowed
 from maskdiff.errors import SettingError
 from maskdiff.masking import Linear, as_rows
 from maskdiff.objectives import Diffusion, Reconstruction

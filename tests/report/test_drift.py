@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from maskdiff.encoders.table import TableEncoder
+from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.report.drift import ColumnDrift, DriftCounts, distance_by_chance, same_by_chance
 
 

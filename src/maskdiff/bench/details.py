@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from maskdiff.codes import FloatArray
-from maskdiff.evidence import CellEvidence
+from maskdiff.evidence.combine import CellEvidence
 
 RATES = (0.01, 0.05)
 

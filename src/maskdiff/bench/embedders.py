@@ -25,7 +25,7 @@ from maskdiff.errors import InputError, SettingError
 from maskdiff.progress import Progress, listening
 
 if TYPE_CHECKING:
-    from maskdiff.encoders.embedding import TextEmbedder
+    from maskdiff.encoders.tokens.embedder import TextEmbedder
 
 Vectors = NDArray[np.float32]
 Embed = Callable[[Sequence[str]], ArrayLike]
@@ -153,6 +153,6 @@ class Folder:
 
 @lru_cache(maxsize=1)
 def _loaded(folder: Folder) -> TextEmbedder:
-    from maskdiff.encoders.embedding import TextEmbedder
+    from maskdiff.encoders.tokens.embedder import TextEmbedder
 
     return TextEmbedder(folder.folder).load(torch_device(folder.device))

@@ -14,7 +14,7 @@ from maskdiff.bench.embedders import Embedder, Folder
 from maskdiff.bench.methods import Detector, Method
 from maskdiff.codes import FloatArray
 from maskdiff.detectors import TextDetector
-from maskdiff.encoders.tokenizers import make_tokenizer
+from maskdiff.encoders.tokens.tokenizers import make_tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -18,9 +18,9 @@ from maskdiff.cli.evaluate import evaluate
 from maskdiff.cli.explain import explain
 from maskdiff.cli.fit import fit
 from maskdiff.cli.inspect import inspect
+from maskdiff.cli.output import Output, printable
 from maskdiff.cli.report import report
 from maskdiff.cli.score import score
-from maskdiff.cli.voice import Voice, printable
 from maskdiff.errors import MaskdiffError
 
 # The last two as shells count processes that Ctrl-C or a closed pipe ended.
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(given: Sequence[str]) -> int:
     """Run one command; its exit status."""
-    voice = Voice(debug="--debug" in given)
+    voice = Output(debug="--debug" in given)
     try:
         with _terminating_politely(), voice.noting_warnings():
             status = typer.main.get_command(app).main(
@@ -99,7 +99,7 @@ def _told(error: Exception) -> int:
     return _say(f"{type(error).__name__}: {what[0]}. This is a fault of maskdiff; --debug shows where.", OURS)
 
 
-def _interrupted(voice: Voice) -> int:
+def _interrupted(voice: Output) -> int:
     print(f"interrupted: {voice.if_interrupted}", file=sys.stderr)
     return INTERRUPTED
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from maskdiff.cli import options
-from maskdiff.cli.voice import Voice, counted
+from maskdiff.cli.output import Output, counted
 
 bench = typer.Typer(
     name="bench",
@@ -122,7 +122,7 @@ def summary(
     from maskdiff.bench.records import read_all
     from maskdiff.bench.summary import summary
 
-    voice: Voice = ctx.obj
+    voice: Output = ctx.obj
     found = summary(read_all(files, methods=_words(methods), sets=_words(sets)))
     written = [] if out is None else found.write(out, None if picture == "none" else picture)
     if not voice.quiet and not voice.json:  # as it is: a table in markdown must not be wrapped
@@ -149,7 +149,7 @@ def figure(
     """Draw a figure of the paper from measurements made on the spot; they are written beside it, as CSV."""
     from maskdiff.bench.figures import make_figure
 
-    voice: Voice = ctx.obj
+    voice: Output = ctx.obj
     asked = {"data": data, "sets": _words(sets), "n_test": rows, "device": device, "seed": seed}
     with voice.progress() as progress:
         written = make_figure(name, out, asked, progress=progress)
@@ -157,7 +157,7 @@ def figure(
     voice.say(f"wrote {' and '.join(map(str, written))}")
 
 
-def _measure(voice: Voice, task: Any, out: str, *, sets: Names, methods: Names, **how: Any) -> int:
+def _measure(voice: Output, task: Any, out: str, *, sets: Names, methods: Names, **how: Any) -> int:
     """Measure, say how it went; 1 where a run failed."""
     from maskdiff.bench.runner import run_bench
 

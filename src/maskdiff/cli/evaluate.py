@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from maskdiff.cli import options
-from maskdiff.cli.voice import Voice, counted, percent, printable
+from maskdiff.cli.output import Output, counted, percent, printable
 
 if TYPE_CHECKING:
     from maskdiff.codes import BoolArray, FloatArray
     from maskdiff.detectors import Detector
-    from maskdiff.files import RowFile
+    from maskdiff.io import RowFile
 
 
 def evaluate(
@@ -35,11 +35,11 @@ def evaluate(
     """Measure a model on labelled rows."""
     import numpy as np
 
-    from maskdiff.files import check_folder, open_rows
-    from maskdiff.files.labels import Labels
+    from maskdiff.io import check_folder, open_rows
+    from maskdiff.jobs.labels import Labels
     from maskdiff.storage import load
 
-    voice: Voice = ctx.obj
+    voice: Output = ctx.obj
     if plot is not None:
         check_folder(plot)
         _pyplot()
@@ -65,8 +65,8 @@ def _scores(file: RowFile, detector: Detector, labels: Any, progress: Any) -> tu
     import numpy as np
 
     from maskdiff.errors import InputError
-    from maskdiff.files import rows_for
-    from maskdiff.files.tables import place_of
+    from maskdiff.jobs import rows_for
+    from maskdiff.jobs.table_rows import place_of
     from maskdiff.progress import Progress
 
     needed, place = rows_for(file, detector), place_of(file, labels.column)
@@ -138,7 +138,7 @@ def draw(scores: FloatArray, odd: BoolArray, found: dict[str, Any], path: str) -
     from sklearn.metrics import precision_recall_curve, roc_curve
 
     from maskdiff.errors import SettingError
-    from maskdiff.files import whole_file
+    from maskdiff.io import open_output
 
     pyplot = _pyplot()
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
@@ -157,6 +157,6 @@ def draw(scores: FloatArray, odd: BoolArray, found: dict[str, Any], path: str) -
     kind = path.rpartition(".")[2].lower()
     if kind not in figure.canvas.get_supported_filetypes():
         raise SettingError(f"a picture cannot be written as {kind!r}; name it .png, .svg or .pdf.")
-    with whole_file(path) as file:
+    with open_output(path) as file:
         figure.savefig(file, format=kind)
     pyplot.close(figure)

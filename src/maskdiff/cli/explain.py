@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from maskdiff.cli import options
-from maskdiff.cli.voice import Voice, percent, printable, table
+from maskdiff.cli.output import Output, percent, printable, table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from maskdiff.detectors import Detector, Verdicts
-    from maskdiff.files import RowFile
+    from maskdiff.io import RowFile
 
 _BAR = 20
 _LONGEST = 40
@@ -48,10 +48,11 @@ def explain(
 ) -> None:
     """Show one row: each cell or odd token, how much it surprises, and what was expected there."""
     from maskdiff.errors import SettingError
-    from maskdiff.files import open_rows, rows_for
+    from maskdiff.io import open_rows
+    from maskdiff.jobs import rows_for
     from maskdiff.storage import load
 
-    voice: Voice = ctx.obj
+    voice: Output = ctx.obj
     if (row is None) == (where is None):
         raise SettingError("say which row: --row 17, or --where claim_id=17.")
     detector = load(model)
@@ -67,9 +68,9 @@ def explain(
 
 
 def _tell(
-    voice: Voice, detector: Detector, shown: Any, verdicts: Verdicts, cells: Any, threshold: float, row: int, name: str
+    voice: Output, detector: Detector, shown: Any, verdicts: Verdicts, cells: Any, threshold: float, row: int, name: str
 ) -> None:
-    from maskdiff.shading import excerpt
+    from maskdiff.explanations.shading import excerpt
 
     score, p_value, alarm = (float(told[0]) for told in (verdicts.anomaly_score, verdicts.p_value, verdicts.is_anomaly))
     facts = {"anomaly_score": score, "p_value": p_value, "is_anomaly": bool(alarm), "threshold": threshold}
@@ -112,7 +113,7 @@ def _picture(cells: Any, places: tuple[str, ...], what: str) -> Any:
 
 
 def _expected(label: str) -> str:
-    from maskdiff.files.reasons import expected_words
+    from maskdiff.jobs.verdict_columns import expected_words
 
     return expected_words(label)
 
@@ -135,8 +136,8 @@ def _numbered(file: RowFile, row: int) -> tuple[int, pa.RecordBatch]:
 def _where(file: RowFile, where: str) -> tuple[int, pa.RecordBatch]:
     """The first row with that value, as a text or as a number."""
     from maskdiff.errors import InputError, SettingError
-    from maskdiff.files.labels import is_value
-    from maskdiff.files.tables import place_of
+    from maskdiff.jobs.labels import is_value
+    from maskdiff.jobs.table_rows import place_of
 
     name, equals, value = where.partition("=")
     if not equals:

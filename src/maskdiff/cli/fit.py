@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from maskdiff.cli import options
-from maskdiff.cli.voice import Voice, counted, percent, printable, table
+from maskdiff.cli.output import Output, counted, percent, printable, table
 
 if TYPE_CHECKING:
     from maskdiff.detectors import Detector
-    from maskdiff.files import NormalItems, NormalRows
-    from maskdiff.files.labels import Labels
+    from maskdiff.jobs import NormalTableRows, NormalTokenRows
+    from maskdiff.jobs.labels import Labels
 
 Names = list[str] | None
 # What the codes of a column stand for, and what a column of tokens is read as.
@@ -78,11 +78,11 @@ def fit(
 ) -> None:
     """Learn what is normal from a file of normal rows: a table, or a column of texts (--text) or lists (--sequence)."""
     from maskdiff.cli.learning import Learning, Probing
-    from maskdiff.files import open_rows
-    from maskdiff.files.checkpoint import Checkpoint
+    from maskdiff.io import open_rows
+    from maskdiff.jobs.checkpoint import Checkpoint
     from maskdiff.storage import save
 
-    voice: Voice = ctx.obj
+    voice: Output = ctx.obj
     began = time.monotonic()
     options.check_file(out)
     _check_device(device)
@@ -105,7 +105,7 @@ def fit(
 
 def _labels(column: str | None, normal: Names) -> Labels | None:
     from maskdiff.errors import SettingError
-    from maskdiff.files.labels import Labels
+    from maskdiff.jobs.labels import Labels
 
     if column is None and normal:
         raise SettingError("--normal says what the label of normal rows is; say which column holds it with --label.")
@@ -126,9 +126,9 @@ def _check_device(device: str) -> None:
 
 
 def _tell(
-    voice: Voice,
+    voice: Output,
     detector: Detector,
-    found: NormalRows | NormalItems,
+    found: NormalTableRows | NormalTokenRows,
     out: str,
     resumed_at: int | None,
     seconds: float,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from maskdiff.cli import options
-from maskdiff.cli.voice import Voice, counted, percent, printable, table
+from maskdiff.cli.output import Output, counted, percent, printable, table
 
 if TYPE_CHECKING:
     from maskdiff.detectors import TableDetector
@@ -30,7 +30,7 @@ def inspect(
     """Show a model's columns, settings, calibration and versions."""
     from maskdiff.storage import load
 
-    voice: Voice = ctx.obj
+    voice: Output = ctx.obj
     detector = load(model)
     columns, settings, calibration = _columns(detector, labels), _settings(detector), _calibration(detector)
     versions = _versions(model)

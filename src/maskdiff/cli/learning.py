@@ -11,8 +11,9 @@ from maskdiff.errors import SettingError
 
 if TYPE_CHECKING:
     from maskdiff.detectors import Detector
-    from maskdiff.files import NormalItems, NormalRows, RowFile
-    from maskdiff.files.labels import Labels
+    from maskdiff.io import RowFile
+    from maskdiff.jobs import NormalTableRows, NormalTokenRows
+    from maskdiff.jobs.labels import Labels
     from maskdiff.probes import ProbeGrid
 
 Names = list[str] | None
@@ -77,10 +78,12 @@ class Learning:
         """The one column of texts or sequences."""
         return self.text if self.text is not None else self.sequence
 
-    def begin(self, file: RowFile, labels: Labels | None, progress: Any) -> tuple[Detector, NormalRows | NormalItems]:
+    def begin(
+        self, file: RowFile, labels: Labels | None, progress: Any
+    ) -> tuple[Detector, NormalTableRows | NormalTokenRows]:
         """The detector, not yet fitted, and the rows to fit it on."""
         detector: Detector
-        found: NormalRows | NormalItems
+        found: NormalTableRows | NormalTokenRows
         settings = {name: value for name, value in self.settings.items() if value is not None} | {"progress": progress}
         if self.reconstructor is not None or self.steps is not None:
             settings["reconstructor"] = self._reconstructor()
@@ -90,21 +93,23 @@ class Learning:
             detector, found = self._tokens(file, labels, settings, self.column)
         return detector.set_params(probes=self.probing.of(detector)), found
 
-    def _table(self, file: RowFile, labels: Labels | None, settings: dict[str, Any]) -> tuple[Detector, NormalRows]:
+    def _table(
+        self, file: RowFile, labels: Labels | None, settings: dict[str, Any]
+    ) -> tuple[Detector, NormalTableRows]:
         from maskdiff.detectors import TableDetector
-        from maskdiff.files import NormalRows
+        from maskdiff.jobs import NormalTableRows
 
         how = how_to_read(file, self.how, None if labels is None else labels.column)
-        found = NormalRows(file, how, labels, settings["progress"] or None)
+        found = NormalTableRows(file, how, labels, settings["progress"] or None)
         return TableDetector(columns=how or None, **settings), found
 
     def _tokens(
         self, file: RowFile, labels: Labels | None, settings: dict[str, Any], column: str
-    ) -> tuple[Detector, NormalItems]:
+    ) -> tuple[Detector, NormalTokenRows]:
         from maskdiff.detectors import SequenceDetector, TextDetector
-        from maskdiff.files import NormalItems
+        from maskdiff.jobs import NormalTokenRows
 
-        found = NormalItems(file, column, labels, settings["progress"] or None)
+        found = NormalTokenRows(file, column, labels, settings["progress"] or None)
         if self.sequence is not None:
             separator = {"\\t": "\t", "\\n": "\n"}.get(self.separator or "", self.separator)
             return SequenceDetector(column=column, separator=separator, **settings), found
@@ -142,7 +147,7 @@ def how_to_read(file: RowFile, asked: Mapping[str, Names], label: str | None) ->
 
 def _names(file: RowFile, given: Names) -> list[str]:
     """Names of columns, one by one or with commas between; each has to be there."""
-    from maskdiff.files.tables import check_present
+    from maskdiff.jobs.table_rows import check_present
 
     there = set(file.schema.names)
     found = [name for text in given or () for name in ([text] if text in there else text.split(","))]

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from maskdiff.cli.voice import Voice
+from maskdiff.cli.output import Output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from maskdiff.files import Reading
+    from maskdiff.io import ReadOptions
 
-_TOKENS, _COLUMNS, _READING, _SPEAKING = "Texts and sequences", "Columns", "Reading files", "Speaking"
+_TOKENS, _COLUMNS, _READING, _SPEAKING = "Texts and sequences", "Columns", "ReadOptions files", "Speaking"
 
 
 def named(words: str) -> Any:
@@ -28,7 +28,7 @@ def of_tokens(metavar: str, words: str) -> Any:
 
 def _told(name: str) -> Callable[[typer.Context, bool], bool]:
     def tell(ctx: typer.Context, value: bool) -> bool:
-        setattr(ctx.ensure_object(Voice), name, value)
+        setattr(ctx.ensure_object(Output), name, value)
         return value
 
     return tell
@@ -81,11 +81,11 @@ NormalValues = Annotated[
 
 def reading_of(
     format: str | None, delimiter: str | None, quote: str, encoding: str | None, on_bad_lines: str
-) -> Reading:
+) -> ReadOptions:
     """How to read a file, as the options say."""
-    from maskdiff.files import Reading
+    from maskdiff.io import ReadOptions
 
-    return Reading(format, _character(delimiter), quote, encoding, on_bad_lines)
+    return ReadOptions(format, _character(delimiter), quote, encoding, on_bad_lines)
 
 
 def _character(delimiter: str | None) -> str | None:
@@ -96,7 +96,7 @@ def _character(delimiter: str | None) -> str | None:
 def check_file(out: str) -> None:
     """Refuse, before any work is done, what cannot be written to; a model or a page is no stream."""
     from maskdiff.errors import SettingError
-    from maskdiff.files import check_folder
+    from maskdiff.io import check_folder
 
     if out == "-":
         raise SettingError("this cannot go to standard output; name a file with -o.")

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from maskdiff.cli import options
-from maskdiff.cli.voice import Voice, printable
+from maskdiff.cli.output import Output, printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from maskdiff.files import JudgedRows
+    from maskdiff.jobs import ModelRows
     from maskdiff.progress import Callback
 
 
@@ -34,11 +34,12 @@ def report(
     debug: options.Debug = False,
 ) -> None:
     """Write one page that shows which rows are odd, and which cells or tokens make them so."""
-    from maskdiff.files import open_rows, rows_for
+    from maskdiff.io import open_rows
+    from maskdiff.jobs import rows_for
     from maskdiff.report import write_report
     from maskdiff.storage import load
 
-    voice: Voice = ctx.obj
+    voice: Output = ctx.obj
     options.check_file(out)
     detector = load(model)
     detector.progress = False
@@ -59,7 +60,7 @@ def report(
     voice.say(f"wrote {printable(out)} ({size / 1000:,.0f} kB)")
 
 
-def _tables(needed: JudgedRows, callback: Callback | None) -> Iterator[pa.Table]:
+def _tables(needed: ModelRows, callback: Callback | None) -> Iterator[pa.Table]:
     """All rows as they stand in the file; a file without rows is one empty table."""
     from maskdiff.progress import Progress
 

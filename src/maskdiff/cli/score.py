@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from maskdiff.cli import options
-from maskdiff.cli.voice import Voice, counted, percent, printable
+from maskdiff.cli.output import Output, counted, percent, printable
 
 if TYPE_CHECKING:
     from maskdiff.detectors import Detector
-    from maskdiff.files import Asked, Tally
+    from maskdiff.jobs import ScoreOptions, ScoreSummary
 
 
 def score(
@@ -45,18 +45,19 @@ def score(
 ) -> None:
     """Add anomaly_score, p_value and is_anomaly to every row, and with --explain the cells or tokens to blame."""
     from maskdiff.errors import SettingError
-    from maskdiff.files import Asked, Writing, check_folder, score_file
+    from maskdiff.io import WriteOptions, check_folder
+    from maskdiff.jobs import ScoreOptions, score_file
     from maskdiff.storage import load
 
-    voice: Voice = ctx.obj
+    voice: Output = ctx.obj
     if voice.json and out == "-":
         raise SettingError("the rows and --json both want standard output. Name a file for the rows: -o FILE.")
     voice.to_stderr = out == "-"
     check_folder(out)
     began = time.monotonic()
-    asked = Asked(explain, only_anomalies, top, false_alarm_rate, false_discovery_rate, prefix)
+    asked = ScoreOptions(explain, only_anomalies, top, false_alarm_rate, false_discovery_rate, prefix)
     reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines)
-    writing = Writing(out_format, None, safe_for_spreadsheets)
+    writing = WriteOptions(out_format, None, safe_for_spreadsheets)
     detector = load(model)
     with voice.progress() as progress:
         tally = score_file(detector, rows, out, asked, reading=reading, writing=writing, callback=progress or None)
@@ -67,7 +68,9 @@ def score(
     _tell(voice, detector, asked, tally, out, time.monotonic() - began)
 
 
-def _tell(voice: Voice, detector: Detector, asked: Asked, tally: Tally, out: str, seconds: float) -> None:
+def _tell(
+    voice: Output, detector: Detector, asked: ScoreOptions, tally: ScoreSummary, out: str, seconds: float
+) -> None:
     rate = detector.calibration_.rate_or_default(asked.false_alarm_rate or detector.false_alarm_rate)
     threshold = detector.threshold(asked.false_alarm_rate)
     promise = f"scores above {threshold:.4g}; promised: at most {percent(rate)} of normal rows"

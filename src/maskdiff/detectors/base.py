@@ -20,15 +20,15 @@ from sklearn.utils.validation import check_is_fitted
 from maskdiff.calibration import Calibration
 from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
 from maskdiff.errors import InputError, SettingError
-from maskdiff.evidence import CellEvidence, Evidence, Kind, Surprises
+from maskdiff.evidence.combine import CellEvidence, Evidence, EvidenceTerm, MaskedSurprise
 from maskdiff.explanations import OddCells, expected_codes, explanation_table, odd_cells
+from maskdiff.explanations.shading import Piece
 from maskdiff.masking import Schedule, as_schedule
 from maskdiff.objectives import as_objective
 from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback, listening
 from maskdiff.reconstructors import Reconstructor
 from maskdiff.score import aggregate_named
-from maskdiff.shading import Piece
 from maskdiff.training import Keeper
 
 # How many normal rows are kept back to calibrate: a tenth, within these bounds, and never over a third.
@@ -147,12 +147,14 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _gather(self, codes: Codes, held_out: Codes, callback: Callback | None) -> Evidence:
         """What the score is made of: here the reconstructor's surprises alone."""
-        return Evidence({MAIN: self.surprises(self.reconstructor_, self.probes_)}, (Kind(MAIN, self.aggregate),))
+        return Evidence(
+            {MAIN: self.surprises(self.reconstructor_, self.probes_)}, (EvidenceTerm(MAIN, self.aggregate),)
+        )
 
-    def surprises(self, reconstructor: Any, probes: ProbeGrid) -> Surprises:
+    def surprises(self, reconstructor: Any, probes: ProbeGrid) -> MaskedSurprise:
         """What this reconstructor finds, probed with this detector's schedule, seed and device."""
         seeded = replace(probes, seed=probes.seed + self.seed)
-        return Surprises(reconstructor, seeded, as_schedule(self.schedule), self.torch_device())
+        return MaskedSurprise(reconstructor, seeded, as_schedule(self.schedule), self.torch_device())
 
     def _codes(self, batches: Batches, train: IntArray, held_out: IntArray) -> tuple[Codes, Codes]:
         """The encoder fitted on the rows to learn from; the codes of those rows, and of those held out."""

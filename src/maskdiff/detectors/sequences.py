@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from maskdiff.detectors.tokens import TokenDetector
-from maskdiff.encoders.sequence import SequenceEncoder
+from maskdiff.encoders.tokens.sequence import SequenceEncoder
 from maskdiff.masking import Schedule
 from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from maskdiff.codes import Codes, IntArray
 from maskdiff.detectors.base import MAIN, Batches, Detector, Presets
-from maskdiff.encoders.intake import read_table
-from maskdiff.encoders.table import TableEncoder
+from maskdiff.encoders.table.encoder import TableEncoder
+from maskdiff.encoders.table.input import read_table
 from maskdiff.errors import InputError
-from maskdiff.evidence import Distances, Evidence, Kind
+from maskdiff.evidence.combine import Distances, Evidence, EvidenceTerm
+from maskdiff.evidence.nearest_rows import NearestRows
 from maskdiff.masking import Schedule
-from maskdiff.neighbours import Neighbours
 from maskdiff.probes import PAPER_KERNEL_LEVELS, PAPER_LEVELS, ProbeGrid
 from maskdiff.progress import Callback
 from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor, Reconstructor
@@ -120,16 +120,16 @@ class TableDetector(Detector):
         device = self.torch_device()
         kernel, probes = KernelReconstructor(), self._presets[None]["kernel"][1]
         voters = codes if len(codes.schema) <= kernel.free_up_to else self._compared(codes)
-        neighbours = Neighbours().fit(self._compared(codes), device=device).looking_further(held_out)
+        neighbours = NearestRows().fit(self._compared(codes), device=device).looking_further(held_out)
         sources = {
             **alone.sources,
             KERNEL: self.surprises(kernel.fit(voters, device=device), probes),
             NEIGHBOURS: Distances(neighbours),
         }
         believed = min(1.0, len(codes) / _ROWS_TO_LEARN_FROM)
-        network = (replace(kind, weight=believed) for kind in (*alone.kinds, Kind(MAIN, "log_mean_exp")))
+        network = (replace(kind, weight=believed) for kind in (*alone.kinds, EvidenceTerm(MAIN, "log_mean_exp")))
         # The network is read twice; what errs where it does not shall not be outvoted by it.
-        beside = (Kind(KERNEL, "mean", weight=1.25), Kind(NEIGHBOURS, "mean", weight=1.5))
+        beside = (EvidenceTerm(KERNEL, "mean", weight=1.25), EvidenceTerm(NEIGHBOURS, "mean", weight=1.5))
         return Evidence(sources, (*network, *beside)).on_one_scale(held_out, callback=callback)
 
     def _compared(self, codes: Codes) -> Codes:

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.codes import Codes
+from maskdiff.codes.windows import Windows
 from maskdiff.detectors.tokens import TokenDetector
-from maskdiff.encoders.embedding import TextEmbedder
-from maskdiff.encoders.text import TextEncoder, TextWindows
-from maskdiff.encoders.windows import Windows
+from maskdiff.encoders.tokens.embedder import TextEmbedder
+from maskdiff.encoders.tokens.text import TextEncoder, TextWindows
 from maskdiff.errors import SettingError
-from maskdiff.evidence import Evidence, Kind, Meanings
+from maskdiff.evidence.combine import Evidence, EvidenceTerm, Meanings
+from maskdiff.evidence.nearest_texts import NearestTexts
 from maskdiff.masking import Schedule
-from maskdiff.neighbours import NearestTexts
 from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback
 from maskdiff.reconstructors import PretrainedReconstructor, Reconstructor
@@ -129,7 +129,7 @@ class TextDetector(TokenDetector):
         whole = np.unique(codes.row, return_index=True)[1]
         nearest = NearestTexts(embedder).fit([str(text) for text in codes.texts[whole]], callback=callback)
         sources = {**alone.sources, MEANING: Meanings(nearest)}
-        both = Evidence(sources, (*alone.kinds, Kind(MEANING, "mean")), oddest=True)
+        both = Evidence(sources, (*alone.kinds, EvidenceTerm(MEANING, "mean")), oddest=True)
         return both.on_one_scale(held_out, callback=callback)
 
     def word_ends(self, X: Any, codes: Windows) -> NDArray[np.int64]:

@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
+from maskdiff.codes.windows import Windows
 from maskdiff.detectors.base import MAIN, Batches, Detector, Presets, Verdicts
-from maskdiff.encoders.items import joined
-from maskdiff.encoders.sequence import TokenEncoder
-from maskdiff.encoders.windows import Windows
+from maskdiff.encoders.tokens.input import joined
+from maskdiff.encoders.tokens.sequence import TokenEncoder
 from maskdiff.errors import InputError, NoEvidenceWarning, SettingError
-from maskdiff.evidence import CellEvidence, Evidence, Kind
+from maskdiff.evidence.combine import CellEvidence, Evidence, EvidenceTerm
 from maskdiff.explanations import OddCells, odd_cells
+from maskdiff.explanations.shading import Piece, shade, strengths
 from maskdiff.probes import PAPER_LEVELS, ProbeGrid
 from maskdiff.progress import Callback
 from maskdiff.reconstructors import (
@@ -29,7 +30,6 @@ from maskdiff.reconstructors import (
     TransformerReconstructor,
 )
 from maskdiff.score import Typical
-from maskdiff.shading import Piece, shade, strengths
 
 _MOST_NAMED = 5
 DEFAULT_LENGTH, DEFAULT_OVERLAP = 256, 64
@@ -97,7 +97,7 @@ class TokenDetector(Detector):
             return super()._gather(codes, held_out, callback)
         source = self.surprises(self.reconstructor_, self.probes_)
         typical = Typical.of(source.cells(held_out, stage="calibrating", callback=callback), "rms")
-        return Evidence({MAIN: source}, (Kind(MAIN, "rms", typical=typical),))
+        return Evidence({MAIN: source}, (EvidenceTerm(MAIN, "rms", typical=typical),))
 
     def _window(self, most: int | None = None) -> tuple[int, int]:
         """max_length and overlap; where not set, the default, or less if the reconstructor cannot see so far."""
@@ -148,7 +148,7 @@ class TokenDetector(Detector):
         return table
 
     def shaded(self, X: Any, *, verdicts: Verdicts | None = None) -> list[list[Piece]]:
-        """Every row as text in pieces, each with how odd it is among the tokens of its row: see `maskdiff.shading`."""
+        """Every row as text in pieces, each with how odd it is among its tokens: see `explanations.shading`."""
         verdicts = verdicts or self.judge(X)
         codes, items = verdicts.codes, self.encoder_.read(X)
         assert isinstance(codes, Windows)

@@ -20,8 +20,8 @@ import torch
 from torch import Tensor, nn
 
 from maskdiff.codes import Codes, Schema
-from maskdiff.encoders.folders import most_tokens, reading, special_tokens, tokenizer_of
-from maskdiff.encoders.tokenizers import ordinary_ids, unrestricted
+from maskdiff.encoders.tokens.model_folder import most_tokens, reading, special_tokens, tokenizer_of
+from maskdiff.encoders.tokens.tokenizers import ordinary_ids, unrestricted
 from maskdiff.errors import InputError, SettingError
 from maskdiff.reconstructors.tokens import MaskedTokens, TokenNetwork, TokenReconstructor, check_alphabet
 from maskdiff.training import Epochs, Training, seeded, train

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from maskdiff.detectors import Detector
+from maskdiff.io.atomic import atomic_write
 from maskdiff.report.builder import ReportBuilder, batches_of
-from maskdiff.storage import write_whole
 
 __all__ = ["ReportBuilder", "build_report", "write_report"]
 
@@ -46,7 +45,8 @@ def write_report(
         when=when,
     )
     # A path or a cell may hold half a surrogate pair, which UTF-8 has no bytes for.
-    write_whole(Path(path), page.encode("utf-8", "backslashreplace"))
+    with atomic_write(path) as file:
+        file.write(page.encode("utf-8", "backslashreplace"))
 
 
 def build_report(

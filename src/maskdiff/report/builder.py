@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from maskdiff.detectors import Detector, Verdicts
-from maskdiff.encoders.intake import Table
-from maskdiff.encoders.items import Items
+from maskdiff.encoders.table.input import Table
+from maskdiff.encoders.tokens.input import TokenRows
 from maskdiff.errors import InputError, NoEvidenceWarning
 from maskdiff.report.alarms import MOST_ALARMS, AlarmBook
 from maskdiff.report.columns import Columns
@@ -125,4 +125,4 @@ def _is_part(X: Any) -> bool:
 
 
 def _is_table(X: Any) -> bool:
-    return isinstance(X, Table | Items | Rows) or hasattr(X, "columns") or getattr(X, "ndim", 0) == 2
+    return isinstance(X, Table | TokenRows | Rows) or hasattr(X, "columns") or getattr(X, "ndim", 0) == 2

@@ -10,7 +10,7 @@ import numpy as np
 
 from maskdiff.codes import Codes
 from maskdiff.detectors import Detector, Verdicts
-from maskdiff.encoders.intake import Table
+from maskdiff.encoders.table.input import Table
 from maskdiff.report.drift import ColumnDrift, DriftCounts
 from maskdiff.report.subject import Alarm, Carrier, ExplainedCell, Rows, Words, odd_mask
 from maskdiff.report.words import shown

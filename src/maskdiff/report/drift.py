@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.codes import Codes, Field, FloatArray
-from maskdiff.encoders.table import TableEncoder
+from maskdiff.encoders.table.encoder import TableEncoder
 
 MISSING = "missing"
 TOP_CHANGES = 3

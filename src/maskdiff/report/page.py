@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from maskdiff import __version__
 from maskdiff.detectors import Detector
 from maskdiff.report import words
 from maskdiff.report.chart import HEIGHT, SCALES, WIDTH, bar_lines, draw
 from maskdiff.report.groups import group_alarms
 from maskdiff.report.histogram import ScoreHistogram, draw_together
 from maskdiff.report.payload import payload, script_json
+from maskdiff.version import __version__
 
 if TYPE_CHECKING:
     from maskdiff.report.builder import ReportBuilder
@@ -34,7 +34,7 @@ UNITS = {False: ("nats", "nats"), True: ("standard deviations", "SD")}
 ASKED = {
     "MLPReconstructor": "a neural network",
     "KernelReconstructor": "a kernel over normal rows",
-    "Neighbours": "the nearest normal rows",
+    "NearestRows": "the nearest normal rows",
     "TransformerReconstructor": "a Transformer",
     "PretrainedReconstructor": "a pre-trained masked language model",
     "NearestTexts": "a pre-trained encoder's nearest normal texts",

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from maskdiff.codes import BoolArray, FloatArray, IntArray
 from maskdiff.detectors import Verdicts
-from maskdiff.encoders.intake import Table
-from maskdiff.encoders.items import Items
-from maskdiff.encoders.readings import cell_words
+from maskdiff.encoders.table.column_types import cell_words
+from maskdiff.encoders.table.input import Table
+from maskdiff.encoders.tokens.input import TokenRows
 from maskdiff.errors import ColumnTypeError
+from maskdiff.explanations.shading import Piece
 from maskdiff.report.words import shown
-from maskdiff.shading import Piece
 
 ODD_PART = 0.5
 # Columns that were not judged, such as row ids, are shown beside the row: so many of them.
@@ -120,7 +120,7 @@ class Rows:
 
     def numbered(self, numbers: NDArray[np.int64]) -> Rows:
         """The same; where a row is named in an error it goes by this number."""
-        return replace(self, read=replace(self.read, rows=numbers)) if isinstance(self.read, Items) else self
+        return replace(self, read=replace(self.read, rows=numbers)) if isinstance(self.read, TokenRows) else self
 
 
 class Subject(Protocol):

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.codes import FloatArray
+from maskdiff.codes.windows import Windows
 from maskdiff.detectors import TokenDetector, Verdicts
-from maskdiff.encoders.intake import Table, read_table
-from maskdiff.encoders.sequence import Span
-from maskdiff.encoders.windows import Windows
+from maskdiff.encoders.table.input import Table, read_table
+from maskdiff.encoders.tokens.sequence import Span
+from maskdiff.explanations.shading import Piece, excerpt
 from maskdiff.report.drift import TokenDrift, token_drift
 from maskdiff.report.subject import ODD_PART, Alarm, Carrier, ExplainedCell, Mark, Rows, Words
 from maskdiff.report.words import shown, visible
-from maskdiff.shading import Piece, excerpt
 
 # So many tokens of a row are explained.
 EXPLAINED = 8

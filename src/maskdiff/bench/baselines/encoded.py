@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.codes import Codes, FloatArray
-from maskdiff.encoders.table import TableEncoder
+from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.errors import SettingError
 
 Matrix = NDArray[Any]

@@ -20,7 +20,7 @@ from maskdiff.bench.baselines.encoded import Matrix
 from maskdiff.codes import FloatArray, distinct_rows
 from maskdiff.errors import InputError, SettingError
 from maskdiff.progress import Callback, Progress
-from maskdiff.replay import CudaGraphs, Replayed, Step, own_stream, told_of_recording
+from maskdiff.training.cuda_graphs import CudaGraphs, Replayed, Step, own_stream, told_of_recording
 
 _SCORED_AT_ONCE = 256
 # A GPU is kept busy by more rows than that, fewer where they are wide.

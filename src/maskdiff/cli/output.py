@@ -1,0 +1,184 @@
+"""How the command line speaks: results on standard output, notes and bars on standard error, colours on terminals."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+    from maskdiff.explanations.shading import Piece
+    from maskdiff.io import SkippedLines
+    from maskdiff.progress import Progress
+
+# Where nobody reads along, lines are not cut to the width of a screen.
+_WIDE = 200
+
+
+@dataclass
+class Output:
+    """What was asked for by --quiet, --json and --debug; `to_stderr`: standard output is taken by rows."""
+
+    quiet: bool = False
+    json: bool = False
+    debug: bool = False
+    to_stderr: bool = False
+    if_interrupted: str = "no file was written or changed"
+
+    def say(self, *what: RenderableType) -> None:
+        """For people, unless they asked for silence or for JSON."""
+        if not self.quiet and not self.json:
+            file = sys.stderr if self.to_stderr else sys.stdout
+            for part in what:
+                with (speaker := console(file)).capture() as said:
+                    speaker.print(part, markup=False)
+                print("\n".join(line.rstrip() for line in said.get().splitlines()), file=file)
+
+    def note(self, what: str) -> None:
+        """Something to know, beside the result."""
+        if not self.quiet:
+            print(f"note: {printable(what)}", file=sys.stderr)
+
+    def facts(self, **facts: Any) -> None:
+        """The result for machines: one JSON object."""
+        if self.json:
+            print(json.dumps(_plain(facts), ensure_ascii=False))
+
+    def shaded(self, pieces: Sequence[Piece]) -> Text:
+        """A text with its odd pieces shaded, or in brackets where there are no colours."""
+        from rich.text import Text
+
+        from maskdiff.explanations.shading import to_plain, to_terminal
+
+        speaker = console(sys.stderr if self.to_stderr else sys.stdout)
+        plain = speaker.color_system is None or speaker.no_color
+        return Text(to_plain(pieces)) if plain else Text.assemble(*to_terminal(pieces))
+
+    def empty(self, number: int) -> None:
+        if number:
+            rows, they = counted(number, "row"), "it has" if number == 1 else "they have"
+            self.note(f"{rows} without a single token: {they} no score and a p-value of 1, and can be no anomaly")
+
+    def left_out(self, rows: Sequence[int]) -> None:
+        if len(rows):
+            self.note(f"{counted(len(rows), 'row')} without a single token left out; the first is row {rows[0]:,}")
+
+    def skipped(self, skipped: SkippedLines) -> None:
+        if skipped.lines:
+            self.note(f"{counted(skipped.lines, 'line')} could not be read and left out; the first is {skipped.first}")
+
+    @property
+    def shows_bars(self) -> bool:
+        return sys.stderr.isatty() and not self.quiet and not self.json
+
+    @contextmanager
+    def progress(self) -> Iterator[Any]:
+        """A callback for `Progress` that draws bars on a terminal, False where there is none to draw on."""
+        if not self.shows_bars:
+            yield False
+            return
+        with _bars() as bars:
+            tasks: dict[str, Any] = {}
+
+            def draw(progress: Progress) -> None:
+                if progress.stage not in tasks:
+                    tasks[progress.stage] = bars.add_task(progress.stage, total=None, told="")
+                loss = progress.held_out_loss
+                told = "" if loss is None else f"held-out loss {loss:.4f}"
+                total = progress.total or None
+                bars.update(tasks[progress.stage], completed=progress.done, total=total, told=told)
+
+            yield draw
+
+    @contextmanager
+    def noting_warnings(self) -> Iterator[None]:
+        """What the library warns of is noted once each; columns left out and empty rows are told by the commands."""
+        from maskdiff.errors import LeftOutWarning, NoEvidenceWarning
+
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("default")
+            for told in (LeftOutWarning, NoEvidenceWarning):
+                warnings.simplefilter("ignore", told)
+            yield
+        for text in dict.fromkeys(str(warning.message) for warning in said):
+            self.note(text)
+
+
+def _bars() -> Any:
+    from rich import progress
+
+    return progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[told]}"),
+        progress.TimeRemainingColumn(),
+        console=console(sys.stderr),
+        transient=True,
+    )
+
+
+def console(file: TextIO) -> Console:
+    from rich.console import Console
+
+    return Console(file=file, highlight=False, width=None if file.isatty() else _WIDE, soft_wrap=not file.isatty())
+
+
+def table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = (), whole: Collection[str] = ()
+) -> Table:
+    """Rows under their heads, some set to the right, some never cut; cells are shown as they are."""
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for head in heads:
+        made.add_column(head, justify="right" if head in right else "left", overflow="fold", no_wrap=head in whole)
+    for row in rows:
+        made.add_row(*(Text(printable(cell)) for cell in row))
+    return made
+
+
+def printable(text: str) -> str:
+    """A text that does nothing to a terminal but stand there.
+
+    >>> printable("a\\x1b[2Jb")
+    'a\\\\x1b[2Jb'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
+
+
+def counted(number: int, what: str) -> str:
+    """
+    >>> counted(1, "row"), counted(1200, "row"), counted(0, "anomaly")
+    ('1 row', '1,200 rows', '0 anomalies')
+    """
+    several = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{number:,} {what if number == 1 else several}"
+
+
+def percent(share: float) -> str:
+    """
+    >>> percent(0.01), percent(0.0123), percent(1 / 3)
+    ('1%', '1.23%', '33.3%')
+    """
+    return f"{100 * share:.3g}%"
+
+
+def _plain(value: Any) -> Any:
+    """Values JSON knows; what is no number is null."""
+    if isinstance(value, dict):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,127 @@
+"""Field and Schema: what the codes of a row stand for.
+
+A row becomes one small integer per field. Field j has the codes 0 .. size-1, all of them seen in the normal rows;
+the code `size` means *unseen*. A missing value is an ordinary code where the normal rows had missing values, and
+unseen where they had none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.integer[Any]]
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One column or token position: what its codes stand for, and how often normal rows held them.
+
+    `singletons` counts the raw values seen exactly once, before rare values were folded together.
+    """
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    counts: tuple[int, ...]
+    singletons: int = 0
+
+    @property
+    def size(self) -> int:
+        return len(self.labels)
+
+    @property
+    def unseen_mass(self) -> float:
+        """Good-Turing: the probability that the next value is one never seen before.
+
+        >>> Field("colour", "category", ("red", "blue"), (3, 1), singletons=1).unseen_mass
+        0.25
+        """
+        total = sum(self.counts)
+        return max(self.singletons, total / (total + 1)) / total
+
+    @property
+    def unseen_charge(self) -> float:
+        """Least surprise of an unseen value, in nats: never below that of the rarest value seen."""
+        return -float(np.log(min(self.unseen_mass, min(self.counts) / sum(self.counts))))
+
+    @property
+    def n_ordered(self) -> int:
+        """How many codes, from the first on, stand in the order of what they mean: bins do, categories do not."""
+        return self.size - (self.labels[-1] == "missing") if self.kind in ("number", "date") else 0
+
+    @property
+    def typical_difference(self) -> float:
+        """Root mean square of the difference between two normal rows; where none differ, as if one row of all did.
+
+        Bins differ by the number of steps between them and by all of them from a missing number; categories by one.
+
+        >>> Field("colour", "category", ("red", "blue"), (2, 2)).typical_difference ** 2
+        0.5000000000000001
+        >>> Field("age", "number", ("[0, 9]", "(9, 50]", "(50, 99]"), (2, 1, 2)).typical_difference ** 2
+        1.6
+        """
+        share, n = np.array(self.counts) / sum(self.counts), self.n_ordered
+        place, part, whole = np.arange(n), share[:n], share[:n].sum()
+        among_bins = 2 * (whole * part @ place**2 - (part @ place) ** 2)
+        square = among_bins + 2 * whole * (1 - whole) * n**2 if n else 1 - (share**2).sum()
+        return float(np.sqrt(max(square, 1 / sum(self.counts))))
+
+    def label(self, code: int) -> str:
+        return self.labels[code] if code < self.size else "unseen"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The fields of a row, in order."""
+
+    fields: tuple[Field, ...]
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def __iter__(self) -> Iterator[Field]:
+        return iter(self.fields)
+
+    @property
+    def names(self) -> list[str]:
+        return [f.name for f in self.fields]
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many codes each field has, shape (F,)."""
+        return np.array([f.size for f in self.fields], dtype=np.int64)
+
+    @cached_property
+    def unseen_charge(self) -> FloatArray:
+        """Least surprise of an unseen value of each field, shape (F,)."""
+        return np.array([f.unseen_charge for f in self.fields])
+
+    @cached_property
+    def typical_difference(self) -> FloatArray:
+        """How much two normal rows differ in each field, shape (F,)."""
+        return np.array([f.typical_difference for f in self.fields])
+
+    @cached_property
+    def _two_rarest(self) -> NDArray[np.int64]:
+        """The codes of each field with the fewest normal rows, shape (2, F); the same twice where there is but one."""
+        ranked = (np.argsort(f.counts, kind="stable") for f in self.fields)
+        return np.array([[codes[0], codes[min(1, len(codes) - 1)]] for codes in ranked], dtype=np.int64).T
+
+    def rarest(self, other_than: IntArray) -> NDArray[np.int64]:
+        """For each cell the code of its field with the fewest normal rows, other than the one it holds, (N, F)."""
+        first, second = self._two_rarest
+        rarest: NDArray[np.int64] = np.where(other_than == first, second, first)
+        return rarest
+
+    @property
+    def code_dtype(self) -> np.dtype[Any]:
+        """The smallest integers that hold every code, unseen included."""
+        return np.min_scalar_type(int(self.sizes.max(initial=0)))

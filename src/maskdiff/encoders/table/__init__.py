@@ -1,0 +1,1 @@
+"""Tables to codes: columns of any type, each with an alphabet of its own."""

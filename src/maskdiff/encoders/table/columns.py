@@ -1,0 +1,220 @@
+"""One column, from whatever held it, as a pyarrow array whose missing cells are nulls.
+
+NaN, None, pandas' NA and NaT are all missing; an empty text is a value of its own. Columns with a declared type keep it
+in one plain form. Columns of Python objects say nothing about their cells, so each cell becomes its canonical text, and
+what the column stands for is decided by the types found in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pat
+from numpy.typing import NDArray
+
+from maskdiff.encoders.table.cells import cell_text
+from maskdiff.errors import ColumnTypeError
+
+# What a Python object stands for, the first that fits. (numpy.timedelta64 and bool call themselves integers.)
+OBJECT_FAMILIES: dict[str, tuple[type, ...]] = {
+    "duration": (timedelta, np.timedelta64),
+    "boolean": (bool, np.bool_),
+    "integer": (Integral,),
+    "number": (Real, Decimal),
+    "moment": (date, np.datetime64),
+    "time": (time,),
+}
+# What an arrow type stands for.
+ARROW_FAMILIES: tuple[tuple[Callable[[pa.DataType], bool], str], ...] = (
+    (pat.is_dictionary, "text"),
+    (pat.is_large_string, "text"),
+    (pat.is_boolean, "boolean"),
+    (pat.is_integer, "integer"),
+    (pat.is_floating, "number"),
+    (pat.is_decimal, "number"),
+    (pat.is_date, "moment"),
+    (pat.is_timestamp, "moment"),
+    (pat.is_time, "time"),
+    (pat.is_duration, "duration"),
+)
+NESTED = (list, tuple, dict, set, frozenset, np.ndarray)
+
+
+def as_large_string(array: Any) -> Any:
+    return array.cast(pa.large_string())
+
+
+def as_wide_decimal(array: Any) -> Any:
+    return array.cast(pa.decimal256(76, array.type.scale))
+
+
+def shortest(array: Any) -> Any:
+    """32-bit floats as the numbers their owner wrote: 0.1, not 0.10000000149011612, so that both widths agree."""
+    return without_nan(as_large_string(array).cast(pa.float64()))
+
+
+def without_nan(array: Any) -> Any:
+    return pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+
+
+# Arrow has several types for one kind of cell; we go on with one of each.
+PLAIN: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any], Any]], ...] = (
+    (lambda kind: pat.is_string(kind) or pat.is_string_view(kind) or pat.is_null(kind), as_large_string),
+    (lambda kind: pat.is_floating(kind) and kind.bit_width < 64, shortest),
+    (pat.is_float64, without_nan),
+    (pat.is_decimal, as_wide_decimal),
+    (pat.is_run_end_encoded, lambda array: plain(pc.run_end_decode(array))),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column: its cells (nulls are missing) and what its type says they stand for."""
+
+    name: str
+    array: pa.Array
+    family: str
+
+    @property
+    def value_type(self) -> pa.DataType:
+        return self.array.type.value_type if pat.is_dictionary(self.array.type) else self.array.type
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no cell holds a value; the type of such a column says nothing."""
+        return bool(self.array.null_count == len(self.array))
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        missing: NDArray[np.bool_] = self.array.is_null().to_numpy(zero_copy_only=False)
+        return missing
+
+    def distinct(self) -> tuple[pa.Array, NDArray[np.int64]]:
+        """Values among which are all those of the column, none null, and where each cell is (-1: missing)."""
+        array = self.array if pat.is_dictionary(self.array.type) else self.array.dictionary_encode()
+        index = array.indices.cast(pa.int64()).fill_null(-1)
+        return array.dictionary, index.to_numpy(zero_copy_only=False)
+
+
+def read_column(name: str, raw: Any) -> Column:
+    """The column that a narwhals Series or a one-dimensional NumPy array holds."""
+    return from_objects(name, raw) if holds_objects(raw) else from_typed(name, raw)
+
+
+def holds_objects(raw: Any) -> bool:
+    """Whether the column's type says nothing about its cells. (narwhals would look at the first hundred.)"""
+    native = raw if isinstance(raw, np.ndarray) else raw.to_native()
+    return isinstance(raw.dtype, nw.Object) or getattr(native, "dtype", None) == np.dtype(object)
+
+
+def from_typed(name: str, raw: Any) -> Column:
+    """A column whose type is declared."""
+    try:
+        array = pa.array(raw, from_pandas=True) if isinstance(raw, np.ndarray) else raw.to_arrow()
+    except (pa.ArrowException, TypeError):  # no arrow type for it (128-bit integers, sparse columns): one by one
+        return from_objects(name, raw)
+    held = array.type.value_type if pat.is_dictionary(array.type) else array.type
+    if isinstance(held, pa.BaseExtensionType) or pat.is_interval(held) or is_bytes(held):
+        return from_objects(name, raw)
+    if pat.is_nested(held):
+        raise nested_error(name, held)
+    array = flat(array)
+    return Column(name, array, arrow_family(array.type))
+
+
+def arrow_family(kind: pa.DataType) -> str:
+    return next(family for fits, family in ARROW_FAMILIES if fits(kind))
+
+
+def is_bytes(kind: pa.DataType) -> bool:
+    return any(
+        fits(kind) for fits in (pat.is_binary, pat.is_large_binary, pat.is_fixed_size_binary, pat.is_binary_view)
+    )
+
+
+def plain(array: Any) -> Any:
+    return next((convert(array) for fits, convert in PLAIN if fits(array.type)), array)
+
+
+def flat(array: Any) -> pa.Array:
+    """One array without chunks, of a plain type, with no missing value but null."""
+    if pat.is_dictionary(array.type):
+        return flat_dictionary(array)
+    array = plain(array)
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
+def flat_dictionary(array: Any) -> pa.DictionaryArray:
+    if isinstance(array, pa.ChunkedArray):
+        array = array.unify_dictionaries().combine_chunks()
+    values = plain(array.dictionary)
+    if values.null_count:  # a missing value may be an entry of the dictionary instead of a null
+        return values.take(array.indices).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(array.indices, values)
+
+
+def from_objects(name: str, raw: Any) -> Column:
+    """A column of Python objects, each cell as its canonical text, whatever the types of the others."""
+    import pandas as pd
+
+    cells = np.fromiter(raw if isinstance(raw, np.ndarray) else raw.to_list(), dtype=object, count=len(raw))
+    missing = np.asarray(pd.isna(cells))
+    present = cells[~missing]
+    types = set(map(type, present))
+    check_types(name, types)
+    cells[missing] = None
+    if types != {str}:
+        cells[~missing] = texts(name, present.tolist())
+    try:
+        array = pa.array(cells, pa.large_string())
+    except UnicodeEncodeError:  # half a surrogate pair: seldom, so looked for only now
+        cells[~missing] = texts(name, present.tolist())
+        array = pa.array(cells, pa.large_string())
+    return Column(name, array, object_family(types))
+
+
+def check_types(name: str, types: set[type]) -> None:
+    if any(issubclass(kind, NESTED) for kind in types):
+        raise nested_error(name, " or ".join(sorted(kind.__name__ for kind in types)))
+    if any(issubclass(kind, (complex, np.complexfloating)) for kind in types):
+        raise ColumnTypeError(
+            f"Complex data not supported: column {name!r} holds complex numbers. "
+            "Give their real and imaginary parts as two columns."
+        )
+
+
+def texts(name: str, values: list[Any]) -> list[str]:
+    """Canonical texts. Python works once per distinct value; True, 1 and 1.0 are equal, hence the types."""
+    pairs = list(zip(map(type, values), values, strict=True))
+    try:
+        known = {pair: cell_text(pair[1]) for pair in dict.fromkeys(pairs)}
+    except (TypeError, ValueError) as error:
+        raise ColumnTypeError(f"column {name!r} holds values that cannot be read as text: {error}.") from error
+    return list(map(known.__getitem__, pairs))
+
+
+def object_family(types: set[type]) -> str:
+    families = {family_of(kind) for kind in types}
+    if families == {"integer", "number"}:
+        return "number"
+    return families.pop() if len(families) == 1 else "text" if families else "empty"
+
+
+def family_of(kind: type) -> str:
+    return next((family for family, classes in OBJECT_FAMILIES.items() if issubclass(kind, classes)), "text")
+
+
+def nested_error(name: str, found: object) -> ColumnTypeError:
+    return ColumnTypeError(
+        f"column {name!r} holds nested values ({found}); a table cell must be a single value. Sequences belong to "
+        f'SequenceDetector; otherwise spread the column out, or leave it out: columns={{{name!r}: "drop"}}.'
+    )

@@ -1,0 +1,274 @@
+"""TableEncoder: the columns of a table to codes, fitted on normal rows only."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from maskdiff.codes import Codes, Schema
+from maskdiff.encoders.table.codings import ColumnCoder, learn_coder
+from maskdiff.encoders.table.column_types import cell_words
+from maskdiff.encoders.table.columns import Column
+from maskdiff.encoders.table.input import Header, Table, check_names, listed, read_table
+from maskdiff.encoders.table.statistics import FAMILIES, ColumnStatistics
+from maskdiff.errors import EmptyTableError, LeftOutWarning, ModelFileError, SettingError, UnknownColumnError
+
+DROP = "drop"
+KINDS = [*filter(None, FAMILIES), DROP]
+KEEP_HINT = (
+    'To keep a column, say how to read it: columns={name: "category"}, "number" or "date" (on the command line '
+    "--categorical, --numeric, --dates)."
+)
+FEWEST = {"max_categories": 1, "bins": 2, "discrete_up_to": 1, "tails": 0}
+
+
+def n_rows(X: Any) -> int:
+    """How many rows any table this room can read has."""
+    return read_table(X).n_rows
+
+
+def take_rows(X: Any, rows: ArrayLike) -> Table:
+    """These rows of any table this room can read: positions, or one boolean per row."""
+    return read_table(X).take(rows)
+
+
+class TableEncoder:
+    """Reads tables as small integers, one alphabet per column, learned from normal rows.
+
+    - Text, categoricals and booleans become one code per category. Numbers, dates, times and durations with more than
+      `discrete_up_to` distinct values are cut into `bins` quantile bins, closed on the right; those with fewer are
+      categories, where 1, 1.0 and "1" are the same. A column of mixed types is categories by the canonical text of
+      each value.
+    - Far out numbers are rare ones: the end bins of numbers are cut in half up to `tails` times, the smallest and the
+      largest number stand alone, and what is beyond them is unseen. With `tails` = 0, and for dates, which go on, the
+      end bins are open-ended.
+    - NaN, None, NA and NaT are missing: a code of its own where the normal rows had missing values, unseen elsewhere.
+      An empty text is a category like any other. A constant column has one code; anything else is unseen there.
+    - Beyond `max_categories`, only the most frequent categories keep their code; the others share one, "rare". The
+      folded values are remembered, as a set of their texts, so that a value never seen stays unseen. Should there be
+      more than 1,000,000 of them they are not, and every value without a code of its own is rare.
+    - Row ids (20 or more texts that are all different, or integers that look like a key) and columns without any value
+      are left out, with one `LeftOutWarning` that names them. Such columns are ignored at scoring, there or not.
+
+    Parameters
+    ----------
+    columns : how to read single columns, name -> "category", "number", "date" or "drop". It wins over what the types
+        say, and keeps a column that would be left out.
+    max_categories, bins, discrete_up_to, tails : see above.
+
+    Learned: `schema_`, `feature_names_in_`, `named_` (False: the columns came without names), `left_out_` (name ->
+    reason).
+
+    >>> import pandas as pd
+    >>> normal = pd.DataFrame({"pet": ["cat", "dog", "cat"], "age": [3, 7, None]})
+    >>> encoder = TableEncoder().fit(normal)
+    >>> [field.labels for field in encoder.schema_]
+    [('cat', 'dog'), ('3', '7', 'missing')]
+    >>> encoder.encode(pd.DataFrame({"age": ["7", "8"], "pet": ["cat", None]})).values
+    array([[0, 1],
+           [2, 3]], dtype=uint8)
+    """
+
+    # What a row is made of; a column says itself where its cell stands.
+    parts = "columns"
+    places: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        columns: Mapping[str, str] | None = None,
+        max_categories: int = 1000,
+        bins: int = 10,
+        discrete_up_to: int = 20,
+        tails: int = 5,
+    ) -> None:
+        self.columns = columns
+        self.max_categories = max_categories
+        self.bins = bins
+        self.discrete_up_to = discrete_up_to
+        self.tails = tails
+
+    # Learning --------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, *, rows: ArrayLike | None = None, seed: int = 0) -> Self:
+        """Learn from normal rows: those of `X`, or of them only `rows` (positions or booleans); `y` is ignored."""
+        return self.fit_batches([read_table(X).take(rows)], seed=seed)
+
+    def fit_batches(self, batches: Iterable[Any], *, seed: int = 0) -> Self:
+        """Learn from tables with the same columns, each seen once; how the rows are cut into batches is no matter.
+
+        `seed` draws the rows that are kept of a number column with more than 1,000,000 distinct values.
+        """
+        self._check_settings()
+        statistics: dict[str, ColumnStatistics] = {}
+        header, rows = None, 0
+        for table in map(read_table, batches):
+            if header is None:
+                header = self._header(table)
+                statistics = {name: self._statistics(name, seed) for name in header.names if not self._dropped(name)}
+            for name, place in header.places(table, statistics, self.columns or ()).items():
+                statistics[name].add(column_of(table, place, name))
+            rows += table.n_rows
+        if header is None or not rows:
+            raise EmptyTableError("there are no rows to learn from: 0 sample(s) while a minimum of 1 is required.")
+        return self._finish(header, statistics)
+
+    def fit_encode(self, X: Any, y: Any = None, *, seed: int = 0) -> Codes:
+        """Learn from normal rows, and their codes."""
+        return self.fit(X, seed=seed).encode(X)
+
+    def _check_settings(self) -> None:
+        for name, fewest in FEWEST.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < fewest:
+                raise SettingError(f"{name} must be an integer of at least {fewest}; got {value!r}.")
+        for name, kind in (self.columns or {}).items():
+            if kind not in KINDS:
+                raise SettingError(f"columns[{name!r}] must be one of {', '.join(KINDS)}; got {kind!r}.")
+
+    def _header(self, table: Table) -> Header:
+        """The columns of the first batch, checked against those that `columns` speaks of."""
+        header = Header.of(table)
+        unknown = [name for name in self.columns or () if name not in header.names and not self._dropped(name)]
+        if unknown:
+            raise UnknownColumnError(
+                f"columns= says how to read {listed(unknown)}, but the table has only {listed(header.names)}."
+            )
+        return header
+
+    def _dropped(self, name: str) -> bool:
+        return (self.columns or {}).get(name) == DROP
+
+    def _statistics(self, name: str, seed: int) -> ColumnStatistics:
+        asked = (self.columns or {}).get(name)
+        return ColumnStatistics(name, asked, discrete_up_to=self.discrete_up_to, seed=seed)
+
+    def _finish(self, header: Header, statistics: Mapping[str, ColumnStatistics]) -> Self:
+        noticed = {name: reason for name, learned in statistics.items() if (reason := learned.left_out())}
+        asked = {name: "dropped, as asked" for name in header.names if self._dropped(name)}
+        left_out = {name: (noticed | asked)[name] for name in header.names if name in noticed or name in asked}
+        if len(left_out) == len(header.names):
+            raise EmptyTableError(
+                f"no column is left to learn from. Left out: {reasons(left_out)}. {KEEP_HINT} A column of texts is for "
+                "TextDetector (--text)."
+            )
+        kept = [learned for name, learned in statistics.items() if name not in noticed]
+        for learned in kept:
+            learned.check_finite()
+        coders = [
+            learn_coder(one, bins=self.bins, tails=self.tails, max_categories=self.max_categories) for one in kept
+        ]
+        missing = {name: learned.missing / learned.rows for name, learned in statistics.items()}
+        if noticed:
+            warnings.warn(f"left out: {reasons(noticed)}. {KEEP_HINT}", LeftOutWarning, stacklevel=4)
+        return self._adopt(header, coders, left_out, missing)
+
+    def _adopt(self, header: Header, coders: list[ColumnCoder], left_out: dict[str, str], missing: Any) -> Self:
+        self._fitted_header, self._coders, self._missing = header, coders, missing
+        self.left_out_ = left_out
+        self.feature_names_in_ = np.array(header.names, dtype=object)
+        self.named_ = header.named
+        self.schema_ = Schema(tuple(coder.field for coder in coders))
+        return self
+
+    # Reading ---------------------------------------------------------------------------------------------------------
+
+    def read(self, X: Any) -> Table:
+        """The rows of X, their cells not yet looked at."""
+        return read_table(X)
+
+    def encode(self, X: Any) -> Codes:
+        """The codes of any rows, shape (n, F). A cell's code depends on that cell alone."""
+        table = read_table(X)
+        places = self._places(table)
+        values = np.empty((table.n_rows, len(self.schema_)), dtype=self.schema_.code_dtype)
+        for at, coder in enumerate(self._coders):
+            name = coder.field.name
+            values[:, at] = coder.encode(column_of(table, places[name], name))
+        return Codes(values, self.schema_)
+
+    def display(self, X: Any, rows: ArrayLike, fields: Sequence[int | str] | NDArray[Any]) -> list[str]:
+        """The cells of `X` as a person reads them, one for each pair of a row and a field (a name or its position).
+
+        >>> encoder = TableEncoder().fit([["a", 1.5], ["b", 2.0]])
+        >>> encoder.display([["a", None]], rows=[0, 0], fields=["x1", 0])
+        ['missing', 'a']
+        """
+        table = read_table(X)
+        places, names = self._places(table), self.schema_.names
+        number = {name: j for j, name in enumerate(names)}
+        which = np.array([number[field] if isinstance(field, str) else field for field in fields], dtype=np.int64)
+        at, words = np.asarray(rows, dtype=np.int64), np.empty(len(which), dtype=object)
+        for j in np.unique(which).tolist():
+            column = column_of(table.take(at[which == j]), places[names[j]], names[j])
+            words[which == j] = cell_words(column)
+        return list(words)
+
+    def summary(self) -> list[dict[str, Any]]:
+        """How each column was read: name, kind, number of codes, share of missing values, why it was left out.
+
+        >>> TableEncoder({"note": "drop"}).fit([["a", None], ["b", 2]]).summary()[1]
+        {'name': 'x1', 'kind': 'category', 'codes': 2, 'missing': 0.5, 'left_out': None}
+        """
+        fields = {field.name: field for field in self.schema_}
+        return [
+            {
+                "name": name,
+                "kind": fields[name].kind if name in fields else None,
+                "codes": fields[name].size if name in fields else 0,
+                "missing": self._missing.get(name),
+                "left_out": self.left_out_.get(name),
+            }
+            for name in self._fitted_header.names
+        ]
+
+    def _places(self, table: Table) -> dict[str, int]:
+        return self._fitted_header.places(table, self.schema_.names, self.columns or ())
+
+    # Keeping ---------------------------------------------------------------------------------------------------------
+
+    def to_state(self) -> dict[str, Any]:
+        """Everything that was set and learned, as plain texts, numbers, lists and dicts."""
+        return {
+            "settings": {"columns": dict(self.columns or {}) or None, **{name: getattr(self, name) for name in FEWEST}},
+            "names": list(self._fitted_header.names),
+            "named": self.named_,
+            "left_out": dict(self.left_out_),
+            "missing": dict(self._missing),
+            "columns": [coder.to_state() for coder in self._coders],
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """The encoder that `to_state` described; a state that does not hang together is refused."""
+        try:
+            encoder = cls(**state["settings"])
+            encoder._check_settings()
+            header = Header(tuple(map(str, state["names"])), bool(state["named"]))
+            check_names(header.names)
+            coders = [ColumnCoder.from_state(column) for column in state["columns"]]
+            left_out = {str(name): str(reason) for name, reason in state["left_out"].items()}
+            missing = {str(name): float(share) for name, share in state["missing"].items()}
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, ModelFileError):
+                raise
+            raise ModelFileError(
+                f"the model file describes its table in a way that cannot be read: {error!r}."
+            ) from error
+        kept = [coder.field.name for coder in coders]
+        if not kept or kept != [name for name in header.names if name not in left_out]:
+            raise ModelFileError("the model file is damaged: its columns do not match their names.")
+        return encoder._adopt(header, coders, left_out, missing)
+
+
+def column_of(table: Table, place: int, name: str) -> Column:
+    """The column at this place, under the name it had at fit."""
+    return replace(table.column(place), name=name)
+
+
+def reasons(left_out: Mapping[str, str]) -> str:
+    return ", ".join(f"{name!r} ({reason})" for name, reason in left_out.items())

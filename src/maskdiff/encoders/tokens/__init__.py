@@ -1,0 +1,1 @@
+"""Lists of symbols and texts to codes: one alphabet for all positions."""

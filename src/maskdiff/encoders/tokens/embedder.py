@@ -1,0 +1,147 @@
+"""A pre-trained text encoder: every token of a text as a vector that knows its context, and the text as their mean.
+
+T tokens of several texts, H width of the encoder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maskdiff.encoders.tokens.model_folder import most_tokens, reading, special_tokens, tokenizer_of
+from maskdiff.encoders.tokens.tokenizers import unrestricted
+from maskdiff.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+_KIND = "a text encoder"
+# Texts go through the encoder in windows of at most this many tokens, and some thousand tokens at a time.
+_LONGEST, _TOKENS_AT_ONCE, _TOKENS_HELD = 256, 1 << 12, 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Embedded:
+    """The tokens of some texts as vectors (T, H), of which text each is (T,), rising, and its characters (T, 2).
+
+    Special tokens stand for no characters: they begin and end at -1.
+    """
+
+    first: int
+    n_texts: int
+    vectors_TH: Tensor
+    text: NDArray[np.int64]
+    span: NDArray[np.int64]
+
+
+@dataclass(eq=False)
+class TextEmbedder:
+    """An encoder in a folder that transformers can read, such as those of sentence-transformers.
+
+    `config` and `tokenizer` are what the folder held, so that a saved detector needs the folder no more.
+    """
+
+    folder: str | os.PathLike[str]
+    config: str | None = None
+    tokenizer: str | None = None
+
+    model_: Any = field(init=False, repr=False)
+
+    # Loading and keeping ---------------------------------------------------------------------------------------------
+
+    def load(self, device: torch.device) -> Self:
+        """A copy with the folder's model."""
+        with reading(self.folder, _KIND) as transformers:
+            model = transformers.AutoModel.from_pretrained(self.folder)
+        tokenizer = unrestricted(tokenizer_of(self.folder)).to_str()
+        return replace(self, config=model.config.to_json_string(), tokenizer=tokenizer)._with(model, device)
+
+    def weights(self) -> dict[str, Tensor]:
+        """The weights of the model."""
+        return {name: part.contiguous() for name, part in self.model_.state_dict().items()}
+
+    def with_weights(self, weights: dict[str, Tensor], device: torch.device) -> Self:
+        """A copy with the model that was saved."""
+        with reading("the model file's encoder", _KIND) as transformers:
+            model = transformers.AutoModel.from_config(
+                transformers.AutoConfig.for_model(**json.loads(str(self.config)))
+            )
+        model.load_state_dict(weights)
+        return replace(self)._with(model, device)
+
+    def _with(self, model: Any, device: torch.device) -> Self:
+        from tokenizers import Tokenizer
+
+        self.model_ = model.float().eval().requires_grad_(False).to(device)
+        self._tokenizer = Tokenizer.from_str(str(self.tokenizer))
+        self._before, self._after = special_tokens(self._tokenizer)
+        limit = most_tokens(model.config, len(self._before) + len(self._after))
+        self._longest = _LONGEST if limit is None else min(limit, _LONGEST)
+        if self._longest < 1:
+            raise InputError(f"the encoder in {self.folder} sees no token beside its special ones.")
+        return self
+
+    # Reading ---------------------------------------------------------------------------------------------------------
+
+    def embed(self, texts: Sequence[str]) -> Iterator[Embedded]:
+        """The tokens of these texts, some texts at a time; a long text in windows, no token left out."""
+        first = 0
+        while first < len(texts):
+            n, held = 0, 0
+            encodings = []
+            while first + n < len(texts) and (held < _TOKENS_HELD or not n):
+                encodings.append(self._tokenizer.encode(texts[first + n], add_special_tokens=False))
+                held += len(encodings[-1].ids)
+                n += 1
+            yield self._embedded(first, encodings)
+            first += n
+
+    def _embedded(self, first: int, encodings: list[Any]) -> Embedded:
+        import torch
+
+        rim, nowhere = len(self._before), (-1, -1)
+        windows, text, span = [], [], []
+        for number, encoding in enumerate(encodings):
+            # A text without a single token is its special tokens.
+            for at in range(0, max(len(encoding.ids), 1), self._longest):
+                ids, offsets = encoding.ids[at : at + self._longest], encoding.offsets[at : at + self._longest]
+                windows.append([*self._before, *ids, *self._after])
+                span += [nowhere] * rim + offsets + [nowhere] * len(self._after)
+                text += [number] * len(windows[-1])
+        lengths = np.array([len(window) for window in windows])
+        place = np.concatenate([[0], np.cumsum(lengths)])
+        vectors_TH = torch.empty(int(place[-1]), self.model_.config.hidden_size, device=self.model_.device)
+        for lines in _batches(lengths):
+            for line, vectors in zip(lines, self._vectors([windows[i] for i in lines]), strict=True):
+                vectors_TH[place[line] : place[line + 1]] = vectors
+        return Embedded(first, len(encodings), vectors_TH, np.array(text), np.array(span).reshape(-1, 2))
+
+    def _vectors(self, windows: list[list[int]]) -> list[Tensor]:
+        """The vectors of each window, computed together."""
+        import torch
+
+        lengths = torch.tensor([len(window) for window in windows])
+        ids = torch.nn.utils.rnn.pad_sequence([torch.tensor(window) for window in windows], batch_first=True)
+        seen = torch.arange(ids.shape[1]) < lengths[:, None]
+        device = self.model_.device
+        with torch.inference_mode():
+            states = self.model_(ids.to(device), attention_mask=seen.long().to(device)).last_hidden_state
+        return [one[:n] for one, n in zip(states, lengths.tolist(), strict=True)]
+
+
+def _batches(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Windows of about the same length together, so that little padding is computed."""
+    order = np.argsort(lengths, kind="stable")
+    at = 0
+    while at < len(order):
+        # The longest of a batch is its last: as many windows as fit if all were that long.
+        n = max(1, int(np.searchsorted(lengths[order[at:]] * np.arange(1, len(order) - at + 1), _TOKENS_AT_ONCE)))
+        yield order[at : at + n]
+        at += n

@@ -1,0 +1,1 @@
+"""The kinds of evidence about a row, and how they become one score."""

@@ -1,0 +1,136 @@
+"""JSON Lines: one object a line. A column's type is decided over all lines.
+
+Lists of values of one kind are lists; any other nested value is read as its JSON text.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.types as pat
+
+from maskdiff.errors import BadLineError, EmptyTableError
+from maskdiff.io.rows import ReadOptions, SkippedLines, only, rows_at_once
+from maskdiff.io.streams import ByteSource, Utf8
+
+Record = dict[str, Any]
+
+# What the cells of a column were -> the type that holds them all as they are; any other mixture is text.
+_TYPES: dict[frozenset[str], pa.DataType] = {
+    frozenset(): pa.null(),
+    frozenset({"bool"}): pa.bool_(),
+    frozenset({"int"}): pa.int64(),
+    frozenset({"float"}): pa.float64(),
+    frozenset({"int", "float"}): pa.float64(),
+    frozenset({"str"}): pa.string(),
+}
+# The same for the values in lists.
+_LISTS = {frozenset(f"list of {name}" for name in held): pa.list_(kind) for held, kind in _TYPES.items() if held}
+
+
+class JsonLinesRows:
+    """The rows of a JSON Lines file; columns in the order in which their names first appear."""
+
+    declares_types = True
+
+    def __init__(self, source: ByteSource, reading: ReadOptions) -> None:
+        self.source, self.reading, self.name = source, reading, source.name
+        self.skipped = SkippedLines()
+        found: dict[str, set[str]] = {}
+        self.n_rows: int | None = 0
+        for record in self._records():
+            self.n_rows += 1
+            for name, cell in record.items():
+                found.setdefault(name, set()).update(_type_names(cell))
+        if not found:
+            raise EmptyTableError(f"{self.name} holds no rows: one JSON object is needed on each line.")
+        self.schema = pa.schema([(name, _type_of(types)) for name, types in found.items()])
+
+    def batches(self, columns: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
+        records = self._records()
+        while rows := list(islice(records, rows_at_once(len(self.schema)))):
+            arrays = [pa.array([_cell(row.get(f.name), f.type) for row in rows], f.type) for f in self.schema]
+            yield only(pa.RecordBatch.from_arrays(arrays, schema=self.schema), columns)
+
+    def _records(self) -> Iterator[Record]:
+        self.skipped = SkippedLines()
+        with Utf8(self.source, self.reading.encoding) as stream:
+            lines = io.TextIOWrapper(io.BufferedReader(stream), encoding="utf-8", newline="\n")
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    record = self._record(line, number)
+                    if record is not None:
+                        yield record
+
+    def _record(self, line: str, number: int) -> Record | None:
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            what = f"{self.name}, line {number}: no JSON object ({error})"
+        else:
+            if isinstance(record, dict):
+                return record
+            what = f"{self.name}, line {number}: a {type(record).__name__} where a JSON object is needed"
+        if self.reading.on_bad_lines == "skip":
+            self.skipped.add(what)
+            return None
+        raise BadLineError(f"{what}. Mend the line, or leave such lines out with --on-bad-lines skip.")
+
+
+def _type_of(found: set[str]) -> pa.DataType:
+    """The type that holds all these cells as they are; an empty list goes with any."""
+    if "list" in found and any(name.startswith("list of ") for name in found):
+        found = found - {"list"}
+    return (_TYPES | _LISTS).get(frozenset(found), pa.string())
+
+
+def _type_names(cell: Any) -> set[str]:
+    if cell is None:
+        return set()
+    if isinstance(cell, list):
+        return {f"list of {name}" for part in cell for name in _type_names(part)} or {"list"}
+    # An integer that arrow cannot hold makes its column texts, so that it comes back as it was.
+    return {"huge" if type(cell) is int and not -(2**63) <= cell < 2**63 else type(cell).__name__}
+
+
+def _cell(cell: Any, kind: pa.DataType) -> Any:
+    if pat.is_list(kind) and cell is not None:
+        return [_cell(part, kind.value_type) for part in cell]
+    if cell is None or kind != pa.string():
+        return float(cell) if kind == pa.float64() and cell is not None else cell
+    text = cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace").decode()  # JSON can spell half a surrogate pair, UTF-8 cannot
+
+
+class JsonLinesWriter:
+    """Writes batches as JSON Lines; numbers that JSON does not know are null, dates are in ISO form."""
+
+    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
+        self.file = file
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        lines = (json.dumps(_plain(row), ensure_ascii=False, default=_written) for row in batch.to_pylist())
+        self.file.write("".join(f"{line}\n" for line in lines).encode())
+
+    def close(self) -> None:
+        """Nothing is held back."""
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    return str(value.isoformat() if hasattr(value, "isoformat") else value)

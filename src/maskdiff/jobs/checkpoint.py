@@ -1,0 +1,77 @@
+"""The state of a training in a file beside the model, so that an interrupted one can go on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from maskdiff.errors import ModelFileError, SettingError
+from maskdiff.io.streams import open_output
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Checkpoint:
+    """Keeps the state of a run in a file, at most once every so many seconds.
+
+    Unless it is to `resume`, what an earlier run kept is not looked at. Call `done` when the model is safe.
+    """
+
+    def __init__(self, path: str, *, resume: bool = False, seconds: float = 10.0) -> None:
+        self.path = Path(path)
+        self.resume = resume
+        self.seconds = seconds
+        self.resumed_at: int | None = None
+        self.kept = False
+        self._last = time.monotonic()
+
+    def load(self, run: str) -> dict[str, Tensor] | None:
+        """What was kept of this run."""
+        from safetensors import SafetensorError, safe_open
+
+        if not self.resume or not self.path.is_file():
+            return None
+        try:
+            with safe_open(self.path, framework="pt") as file:
+                kept_of = (file.metadata() or {}).get("run")
+                state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        except (SafetensorError, OSError) as error:
+            raise ModelFileError(f"the checkpoint {self.path} is damaged ({error}). Fit without --resume.") from error
+        if kept_of != run:
+            raise SettingError(
+                f"the checkpoint {self.path} is of another training: other rows, settings or seed. "
+                "Fit as you did then, or without --resume to begin anew."
+            )
+        self.resumed_at = int(state["step"])
+        return state
+
+    def keep(self, run: str, state: Callable[[], dict[str, Tensor]]) -> None:
+        """Write the state down, if the last time was long enough ago."""
+        from safetensors.torch import save
+
+        if time.monotonic() - self._last < self.seconds:
+            return
+        parts = {name: part.detach().cpu().contiguous().clone() for name, part in state().items()}
+        with open_output(str(self.path)) as file:
+            file.write(save(parts, metadata={"run": run}))
+        self._last, self.kept = time.monotonic(), True
+
+    @contextmanager
+    def told(self, tell: Callable[[str], None]) -> Iterator[None]:
+        """Say how to go on if what runs in here is interrupted."""
+        if self.resume and not self.path.is_file():
+            tell(f"there is no checkpoint {self.path}; the training begins at the beginning")
+        try:
+            yield
+        except KeyboardInterrupt:
+            if self.kept or self.resumed_at is not None:
+                tell(f"the training so far is kept in {self.path}; the same command with --resume goes on from there")
+            raise
+
+    def done(self) -> None:
+        """Nothing is left to resume."""
+        self.path.unlink(missing_ok=True)

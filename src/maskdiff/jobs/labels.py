@@ -1,0 +1,89 @@
+"""Labels: which rows of a labelled file are normal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from maskdiff.codes import BoolArray
+from maskdiff.encoders.table.cells import BOOLEANS, parse_number
+from maskdiff.errors import InputError, SettingError
+from maskdiff.io.cell_texts import as_texts
+from maskdiff.io.csv_types import MISSING
+
+Key = str | int | float
+_MOST_NAMED = 6
+
+
+def label_key(text: str) -> Key:
+    """What a label is compared by: 0, 0.0, "0", False and "false" are one label.
+
+    >>> label_key("0.0") == label_key("false") == 0, label_key("normal")
+    (True, 'normal')
+    """
+    text = BOOLEANS.get(text.strip(), text.strip())
+    number = parse_number(text)
+    return text if number is None else number
+
+
+class Labels:
+    """A column that says which rows are normal: those with one of these values; without any, 0 of 0 and 1."""
+
+    def __init__(self, column: str, normal: Sequence[str] = ()) -> None:
+        self.column = column
+        self.normal = {label_key(value) for value in normal}
+        self.told = bool(self.normal)
+        self.words = ", ".join(normal) or "0"
+        self.seen: Counter[str] = Counter()
+
+    def is_normal(self, cells: pa.Array) -> BoolArray:
+        """Which rows are normal; a row without label is not."""
+        return np.equal(self._codes(cells), 0)
+
+    def is_anomaly(self, cells: pa.Array) -> BoolArray:
+        """Which rows are labelled otherwise."""
+        return np.equal(self._codes(cells), 1)
+
+    def _codes(self, cells: pa.Array) -> NDArray[np.int64]:
+        """0 normal, 1 not, -1 without label, shape (n,)."""
+        words, index = _distinct(cells)
+        for place, count in zip(*np.unique(index[index >= 0], return_counts=True), strict=True):
+            self.seen[words[place]] += int(count)
+        found: NDArray[np.int64] = np.array([*map(self._code, words), -1], dtype=np.int64)[index]
+        return found
+
+    def _code(self, word: str) -> int:
+        if word in MISSING:
+            return -1
+        key = label_key(word)
+        if not self.told and key not in (0, 1):
+            raise SettingError(
+                f"the label column {self.column!r} holds {word!r}: say which value marks normal rows with --normal."
+            )
+        return int(key not in (self.normal or {0}))
+
+    def check_any_normal(self) -> None:
+        if not any(self._code(word) == 0 for word in self.seen):
+            held = ", ".join(repr(word) for word, _ in self.seen.most_common(_MOST_NAMED)) or "no value at all"
+            raise InputError(f"no row is normal: {self.column!r} is never {self.words}; it holds {held}.")
+
+
+def is_value(cells: pa.Array, value: str) -> BoolArray:
+    """Which cells hold this value, as a text or as a number, shape (n,).
+
+    >>> is_value(pa.array(["17", "17.0", "x", None]), "17")
+    array([ True,  True, False, False])
+    """
+    words, index = _distinct(cells)
+    found: BoolArray = np.array([*(label_key(word) == label_key(value) for word in words), False])[index]
+    return found
+
+
+def _distinct(cells: pa.Array) -> tuple[list[str], NDArray[np.int64]]:
+    """The distinct texts of a column, and where each cell is among them, -1 for missing ones."""
+    distinct = as_texts(cells).dictionary_encode()
+    return distinct.dictionary.to_pylist(), distinct.indices.fill_null(-1).to_numpy(zero_copy_only=False)

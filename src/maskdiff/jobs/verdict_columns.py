@@ -1,0 +1,93 @@
+"""What is added to scored rows: the verdict, and the cells that explain it."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from maskdiff.errors import UnknownColumnError
+from maskdiff.jobs.model_rows import ModelRows
+from maskdiff.jobs.stages import Scored
+
+if TYPE_CHECKING:
+    from maskdiff.detectors import Detector
+
+VERDICT = (("anomaly_score", pa.float64()), ("p_value", pa.float64()), ("is_anomaly", pa.bool_()))
+# A reason as words, then its parts, named as in `explain`; behind the column come the places of tokens.
+PARTS = (
+    *(("value", pa.string()), ("expected", pa.string())),
+    *(("expected_probability", pa.float64()), ("contribution", pa.float64()), ("share", pa.float64())),
+)
+_RANGE = re.compile(r"[\[(](.+), (.+)[\])]")
+
+
+class VerdictColumns:
+    """The columns that scoring adds behind those of the file."""
+
+    def __init__(self, schema: pa.Schema, reasons: int, prefix: str, places: tuple[str, ...] = ()) -> None:
+        named = [*VERDICT]
+        parts = [("column", pa.string()), *((place, pa.int64()) for place in places), *PARTS]
+        for rank in range(1, reasons + 1):
+            named += [(f"reason_{rank}", pa.string())]
+            named += [(f"reason_{rank}_{part}", kind) for part, kind in parts]
+        fields = [pa.field(prefix + name, kind) for name, kind in named]
+        clash = next((field.name for field in fields if field.name in schema.names), None)
+        if clash is not None:
+            raise UnknownColumnError(f"the file has a column {clash!r} already. Name the new ones apart: --prefix new_")
+        self.reasons, self.places = reasons, places
+        self.parts = ("words", *(part for part, _ in parts))
+        self.fields = fields
+        self.schema = pa.schema([*schema, *fields], schema.metadata)
+
+    def to(self, scored: Scored, detector: Detector, model: ModelRows) -> pa.RecordBatch:
+        """The rows with these columns behind them."""
+        # A row without evidence has no score at all.
+        columns = [pa.array(scored.score, from_pandas=True), pa.array(scored.p_value), pa.array(scored.alarm)]
+        if self.reasons:
+            columns += self._reasons(scored, detector, model)
+        return pa.RecordBatch.from_arrays([*scored.batch.columns, *columns], schema=self.schema)
+
+    def _reasons(self, scored: Scored, detector: Detector, model: ModelRows) -> list[pa.Array]:
+        fields, n = self.fields[len(VERDICT) :], len(scored.score)
+        if not n:
+            return [pa.nulls(0, field.type) for field in fields]
+        verdicts = scored.verdicts or detector.judge(model.read(scored.batch))
+        cells = detector.explain(model.shown(scored.batch), self.reasons, verdicts=verdicts)
+        cells["words"] = [reason(cell, self.places) for cell in cells.itertuples(index=False)]
+        ranks = [cells[cells.groupby("row").cumcount() == rank] for rank in range(self.reasons)]
+        parts = [(rank, part) for rank in ranks for part in self.parts]
+        return [_spread(rank, part, n, field.type) for (rank, part), field in zip(parts, fields, strict=True)]
+
+
+def _spread(cells: Any, part: str, n: int, kind: pa.DataType) -> pa.Array:
+    """One part of these cells, each in its row's place; null for rows that have none."""
+    values = np.full(n, None, dtype=object)
+    values[cells["row"]] = cells[part]
+    return pa.array(values, kind)
+
+
+def reason(cell: Any, places: tuple[str, ...] = ()) -> str:
+    """One cell in words; a token with where it stands, from its first character to the one behind its last.
+
+    >>> from types import SimpleNamespace
+    >>> reason(SimpleNamespace(column="bytes", value="215", expected="(1, 50]", expected_probability=0.8))
+    'bytes = 215 (expected 1 to 50, 80%)'
+    >>> cash = SimpleNamespace(column="text", value="cash", expected="you", expected_probability=0.8, start=4, end=8)
+    >>> reason(cash, ("start", "end"))
+    'cash at 4-8 (expected you, 80%)'
+    """
+    if places:
+        at = "-".join(str(getattr(cell, place)) for place in places)
+        return f"{cell.value} at {at} (expected {cell.expected}, {cell.expected_probability:.0%})"
+    return f"{cell.column} = {cell.value} (expected {expected_words(cell.expected)}, {cell.expected_probability:.0%})"
+
+
+@cache
+def expected_words(label: str) -> str:
+    """A bin as people write it, any other label as it is."""
+    match = _RANGE.fullmatch(label)
+    return f"{match[1]} to {match[2]}" if match else label

@@ -1,0 +1,99 @@
+"""How a network is trained, and when training ends."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from maskdiff.errors import SettingError
+
+
+class StopRule(Protocol):
+    """When training ends."""
+
+    def steps(self, n_rows: int, batch_size: int) -> int:
+        """At most this many steps."""
+
+    def done(self, held_out_losses: list[float]) -> bool:
+        """Whether to stop early, given the held-out losses so far."""
+
+
+@dataclass(frozen=True)
+class Epochs:
+    """A number of passes over the rows; the paper takes 20."""
+
+    number: int = 20
+
+    def steps(self, n_rows: int, batch_size: int) -> int:
+        return self.number * math.ceil(n_rows / batch_size)
+
+    def done(self, held_out_losses: list[float]) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A number of steps, whatever the size of the table, but no more than `most_epochs` passes over it.
+
+    "20 epochs" is 28 steps on a thousand rows and 16,000 on half a million; a number of steps is one setting for all.
+    The second bound keeps a small table from being learnt by heart.
+    """
+
+    number: int = 1000
+    most_epochs: int = 100
+
+    def steps(self, n_rows: int, batch_size: int) -> int:
+        return min(self.number, math.ceil(self.most_epochs * n_rows / batch_size))
+
+    def done(self, held_out_losses: list[float]) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class HeldOutLoss:
+    """Until the loss on held-out normal rows has not fallen for `patience` looks, `at_most` steps in all."""
+
+    patience: int = 5
+    at_most: int = 5000
+
+    def steps(self, n_rows: int, batch_size: int) -> int:
+        return self.at_most
+
+    def done(self, held_out_losses: list[float]) -> bool:
+        since_best = len(held_out_losses) - 1 - int(np.argmin(held_out_losses)) if held_out_losses else 0
+        return since_best >= self.patience
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a network is trained: AdamW, batches, when to stop, and the decay of the averaged weights (0: none).
+
+    With `warmup` above 0 the learning rate rises over that share of the steps, then falls along a cosine to nothing.
+    """
+
+    stop: StopRule = field(default_factory=Steps)
+    batch_size: int = 256
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-5
+    average: float = 0.99
+    look_every: int = 50
+    warmup: float = 0.0
+
+    def rate(self, step: int, steps: int) -> float:
+        """The learning rate of this step, the first being 1."""
+        rising = self.warmup * steps
+        if not rising:
+            return self.learning_rate
+        falling = min(1.0, max(0.0, (step - rising) / max(steps - rising, 1)))
+        return self.learning_rate * min(step / rising, (1 + math.cos(math.pi * falling)) / 2)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.warmup < 1:
+            raise SettingError(f"warmup is a share of the steps, 0 <= warmup < 1; got {self.warmup}.")
+        if min(self.batch_size, self.look_every) < 1 or self.learning_rate <= 0 or not 0 <= self.average < 1:
+            raise SettingError(
+                f"batch_size, look_every >= 1, learning_rate > 0 and 0 <= average < 1 are needed; got {self}."
+            )

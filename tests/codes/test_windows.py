@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maskdiff.codes import Field, Schema
+from maskdiff.codes.windows import check_window, cut_rows, narrowed, window_starts
+from maskdiff.errors import SettingError
+
+SCHEMA = Schema((Field("text", "token", tuple("abcdefghij"), (5,) * 10),))
+
+
+def rows_of(lengths):
+    rng = np.random.default_rng(0)
+    return [rng.integers(0, 10, length) for length in lengths]
+
+
+@given(st.integers(0, 60), st.integers(1, 12), st.data())
+def test_windows_cover_a_row_from_its_first_to_its_last_token(length, max_length, data):
+    overlap = data.draw(st.integers(0, max_length - 1))
+    starts = window_starts(length, max_length, overlap)
+    covered = {position for start in starts for position in range(start, min(start + max_length, length))}
+    assert covered == set(range(length))
+    assert all(start + max_length <= length for start in starts) or length <= max_length
+    assert all(second + overlap <= first + max_length for first, second in pairwise(starts))
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=5), st.integers(1, 9), st.data())
+def test_every_token_counts_exactly_once(lengths, max_length, data):
+    overlap = data.draw(st.integers(0, max_length - 1))
+    rows = rows_of(lengths)
+    windows = cut_rows(rows, SCHEMA, max_length=max_length, overlap=overlap)
+    line, field = np.nonzero(windows.counts)
+    assert windows.real[line, field].all()
+    for number, row in enumerate(rows):
+        here = windows.row[line] == number
+        positions = windows.start[line[here]] + field[here]
+        assert sorted(positions) == list(range(len(row)))
+        assert windows.values[line[here], field[here]].tolist() == row[positions].tolist()
+    assert windows.row_lengths.tolist() == lengths
+
+
+def test_a_token_counts_in_the_window_where_it_stands_furthest_from_an_edge():
+    windows = cut_rows(rows_of([20]), SCHEMA, max_length=8, overlap=4)
+    for position in range(20):
+        held = [(line, position - start) for line, start in enumerate(windows.start) if 0 <= position - start < 8]
+        room = {line: min(at, 7 - at) for line, at in held}
+        (counted,) = [line for line, at in held if windows.counts[line, at]]
+        # The row's own ends are no edges: nothing is missing beyond them.
+        if 4 <= position < 16:
+            assert room[counted] >= max(room.values()) - 1
+
+
+def test_a_row_without_tokens_is_one_line_of_padding():
+    windows = cut_rows(rows_of([3, 0]), SCHEMA, max_length=8, overlap=2)
+    assert windows.row.tolist() == [0, 1]
+    assert not windows.real[1].any()
+    assert not windows.counts[1].any()
+    assert windows.values.shape == (2, 3)
+
+
+def test_rows_that_are_all_empty_still_have_a_width():
+    windows = cut_rows(rows_of([0, 0]), SCHEMA, max_length=8, overlap=2)
+    assert windows.values.shape == (2, 1)
+    assert windows.n_rows == 2
+
+
+def test_padding_is_told_from_unseen_and_from_every_code():
+    windows = cut_rows([np.array([9, 10]), np.array([9])], SCHEMA, max_length=8, overlap=2)
+    assert windows.values.tolist() == [[9, 10], [9, 11]]
+    assert len(windows.distinct()[0]) == 2
+
+
+def test_the_padding_code_fits_its_integers_even_where_unseen_takes_the_last_of_a_byte():
+    schema = Schema((Field("text", "token", tuple(map(str, range(255))), (1,) * 255),))
+    windows = cut_rows([np.array([255]), np.array([], dtype=int)], schema, max_length=4, overlap=0)
+    assert windows.values.tolist() == [[255], [256]]
+
+
+def test_narrowed_codes_end_with_the_longest_row():
+    windows = cut_rows(rows_of([5, 2, 3]), SCHEMA, max_length=8, overlap=2)
+    short = narrowed(windows.take([1, 2]))
+    assert short.values.shape == (2, 3)
+    assert short.real.tolist() == [[True, True, False], [True, True, True]]
+    assert narrowed(windows.take([1])).real is None
+
+
+@pytest.mark.parametrize(("max_length", "overlap"), [(0, 0), (4, 4), (4, -1), (2.5, 1), (4, None)])
+def test_windows_that_would_not_move_on_are_refused(max_length, overlap):
+    with pytest.raises(SettingError, match="max_length must be at least 1"):
+        check_window(max_length, overlap)

@@ -1,0 +1,472 @@
+"""The detector contract: promises that every detector keeps, and those of scikit-learn."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import torch
+from safetensors import safe_open
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from maskdiff import Epochs, KernelReconstructor, MLPReconstructor, ProbeGrid, Steps, TableDetector, Training, save
+from maskdiff.datasets import NoisyCopiesOracle, make_noisy_copies
+from maskdiff.encoders.table.encoder import TableEncoder
+from maskdiff.errors import CalibrationError, SettingError
+from maskdiff.probes import PAPER_KERNEL_LEVELS, PAPER_LEVELS
+
+
+def small(steps=120, **settings):
+    """A network that trains in a moment."""
+    return MLPReconstructor(width=32, layers=2, training=Training(Steps(steps), learning_rate=3e-3), **settings)
+
+
+DETECTORS = {
+    "mlp": {"reconstructor": small()},
+    "mlp, rms, diffusion": {"reconstructor": small(), "aggregate": "rms", "objective": "diffusion"},
+    "mlp, as in the paper": {"reconstructor": small(embedding=8, uses_level=True), "preset": "paper"},
+    "mlp, few views": {"reconstructor": small(), "probes": ProbeGrid((0.2, 0.7), 3), "schedule": "cosine"},
+    "kernel": {"reconstructor": "kernel"},
+    "kernel, max": {"reconstructor": "kernel", "aggregate": "max"},
+    "kernel, as in the paper": {"reconstructor": "kernel", "preset": "paper"},
+}
+_fitted: dict[str, TableDetector] = {}
+
+
+@pytest.fixture(params=DETECTORS)
+def detector(request, normal_rows):
+    """Each detector, fitted once on the same rows; no test may change it."""
+    if request.param not in _fitted:
+        _fitted[request.param] = TableDetector(**DETECTORS[request.param]).fit(normal_rows)
+    return _fitted[request.param]
+
+
+@pytest.fixture
+def kernel(normal_rows):
+    return TableDetector("kernel").fit(normal_rows)
+
+
+def file_of(detector, folder):
+    """All that a detector was told and learned, as the header of its model file with the digest of its numbers."""
+    save(detector, folder / "model")
+    with safe_open(folder / "model", framework="np") as file:
+        return file.metadata()
+
+
+# A row and its score -------------------------------------------------------------------------------------------------
+
+
+def test_scoring_is_pure(detector, odd_rows, tmp_path):
+    before, rows = file_of(detector, tmp_path), odd_rows.copy()
+    generator = torch.get_rng_state()
+    first = detector.judge(odd_rows)
+    detector.explain(odd_rows)
+    np.testing.assert_array_equal(detector.anomaly_score(odd_rows), first.anomaly_score)
+    pd.testing.assert_frame_equal(odd_rows, rows)
+    assert file_of(detector, tmp_path) == before
+    assert torch.get_rng_state().equal(generator)
+
+
+def test_the_same_seed_repeats(detector, normal_rows, odd_rows, tmp_path):
+    torch.manual_seed(99)
+    again = clone(detector).fit(normal_rows)
+    assert file_of(again, tmp_path) == file_of(detector, tmp_path)
+    np.testing.assert_array_equal(again.anomaly_score(odd_rows), detector.anomaly_score(odd_rows))
+
+
+def test_a_rows_score_depends_neither_on_order_nor_batch_nor_neighbours(detector, normal_rows):
+    together = detector.anomaly_score(normal_rows)
+    np.testing.assert_allclose(detector.anomaly_score(normal_rows[::-1])[::-1], together, rtol=1e-5)
+    np.testing.assert_allclose(detector.anomaly_score(normal_rows[10:13]), together[10:13], rtol=1e-5)
+    apart = [detector.anomaly_score(normal_rows.iloc[[i]])[0] for i in range(5)]
+    np.testing.assert_allclose(apart, together[:5], rtol=1e-5)
+
+
+def test_equal_rows_get_equal_scores(detector, odd_rows):
+    scores = detector.anomaly_score(pd.concat([odd_rows, odd_rows.iloc[[2, 0, 2]]]))
+    assert scores[4:].tolist() == scores[[2, 0, 2]].tolist()
+
+
+def test_column_order_does_not_matter(detector, normal_rows, odd_rows):
+    turned = odd_rows[odd_rows.columns[::-1]]
+    np.testing.assert_array_equal(detector.anomaly_score(turned), detector.anomaly_score(odd_rows))
+    pd.testing.assert_frame_equal(detector.explain(turned), detector.explain(odd_rows))
+
+
+def test_contributions_add_up_to_the_score(detector, odd_rows):
+    contributions = detector.contributions(odd_rows)
+    assert contributions.shape == (4, 4)
+    assert contributions.dtype == np.float64
+    assert (contributions >= 0).all()
+    np.testing.assert_allclose(contributions.sum(axis=1), detector.anomaly_score(odd_rows))
+
+
+def test_odd_rows_score_higher_than_normal_ones(detector, normal_rows, odd_rows):
+    assert np.median(detector.anomaly_score(odd_rows)) > np.median(detector.anomaly_score(normal_rows)) * 1.15
+
+
+@pytest.mark.parametrize("name", ["mlp", "combined"])
+def test_the_named_detectors_alarm_at_every_broken_rule(name, normal_rows, odd_rows):
+    detector = TableDetector(name, false_alarm_rate=0.02).fit(normal_rows)
+    assert detector.is_anomaly(odd_rows).all()
+    assert detector.is_anomaly(normal_rows).mean() < 0.05
+    best = detector.explain(odd_rows, top=1)
+    assert best["column"].tolist()[1:] == ["protocol", "flag", "bytes"]
+
+
+def test_the_kernel_alarms_at_every_broken_rule_where_no_number_is_odd_by_itself(monkeypatch, normal_rows, odd_rows):
+    monkeypatch.setattr(TableDetector, "_new_encoder", lambda self: TableEncoder(tails=0))
+    detector = TableDetector("kernel", false_alarm_rate=0.02).fit(normal_rows)
+    assert detector.is_anomaly(odd_rows).all()
+    assert detector.is_anomaly(normal_rows).mean() < 0.05
+    assert detector.explain(odd_rows, top=1)["column"].tolist()[1:] == ["protocol", "flag", "bytes"]
+
+
+def test_the_kernel_finds_some_broken_rules_no_odder_than_an_unusual_number(normal_rows, odd_rows):
+    detector = TableDetector("kernel", false_alarm_rate=0.075).fit(normal_rows)
+    assert detector.is_anomaly(odd_rows).tolist() == [False, True, True, True]
+    assert detector.explain(odd_rows, top=1)["column"].tolist()[1:] == ["protocol", "flag", "bytes"]
+
+
+def test_all_kinds_of_tables_get_equal_scores(detector, odd_rows):
+    scores = detector.anomaly_score(odd_rows)
+    tables = (
+        pl.from_pandas(odd_rows),
+        pa.Table.from_pandas(odd_rows),
+        odd_rows.to_numpy(),
+        odd_rows.to_numpy().tolist(),
+    )
+    for table in tables:
+        np.testing.assert_array_equal(detector.anomaly_score(table), scores)
+        assert detector.explain(table)["value"].tolist() == detector.explain(odd_rows)["value"].tolist()
+
+
+@pytest.mark.parametrize("convert", [pl.from_pandas, pa.Table.from_pandas, pd.DataFrame.to_numpy])
+def test_all_kinds_of_tables_teach_the_same(convert, normal_rows, odd_rows):
+    taught = TableDetector("kernel").fit(convert(normal_rows))
+    expected = TableDetector("kernel").fit(normal_rows).anomaly_score(odd_rows)
+    np.testing.assert_array_equal(taught.anomaly_score(convert(odd_rows)), expected)
+
+
+# What a score means --------------------------------------------------------------------------------------------------
+
+
+def test_verdicts_agree_with_each_other(detector, normal_rows, odd_rows):
+    rows = pd.concat([odd_rows, normal_rows.head(100)])
+    verdicts = detector.judge(rows, false_alarm_rate=0.05)
+    np.testing.assert_array_equal(verdicts.anomaly_score, detector.anomaly_score(rows))
+    np.testing.assert_array_equal(verdicts.p_value, detector.p_value(rows))
+    np.testing.assert_array_equal(verdicts.is_anomaly, detector.is_anomaly(rows, 0.05))
+    np.testing.assert_array_equal(verdicts.is_anomaly, verdicts.anomaly_score > detector.threshold(0.05))
+    np.testing.assert_array_equal(verdicts.is_anomaly, verdicts.p_value <= 0.05)
+    assert verdicts.is_anomaly.dtype == bool
+    order = np.argsort(verdicts.anomaly_score)
+    assert (np.diff(verdicts.p_value[order]) <= 0).all()
+
+
+def test_scikit_learns_methods_carry_scikit_learns_signs(detector, normal_rows, odd_rows):
+    rows = pd.concat([odd_rows, normal_rows.head(50)])
+    score = detector.anomaly_score(rows)
+    np.testing.assert_array_equal(detector.score_samples(rows), -score)
+    np.testing.assert_allclose(detector.decision_function(rows), detector.threshold() - score, atol=1e-12)
+    np.testing.assert_array_equal(detector.predict(rows), np.where(detector.is_anomaly(rows), -1, 1))
+
+
+def test_fit_predict_is_fit_and_predict(normal_rows):
+    together = TableDetector("kernel", false_alarm_rate=0.2).fit_predict(normal_rows)
+    apart = TableDetector("kernel", false_alarm_rate=0.2).fit(normal_rows).predict(normal_rows)
+    np.testing.assert_array_equal(together, apart)
+    assert set(together) == {-1, 1}
+
+
+def test_selection_controls_all_rows_together(detector, normal_rows, odd_rows):
+    rows = pd.concat([odd_rows, normal_rows.head(20)])
+    chosen = detector.select(rows, 0.3)
+    np.testing.assert_array_equal(chosen, detector.calibration_.select(detector.anomaly_score(rows), 0.3))
+    assert chosen.dtype == bool
+    assert not detector.select(normal_rows.head(20), 0.01).any()
+
+
+def fresh_false_alarms(detector, make_rows, rate):
+    """The share of alarms on normal rows, over ten fits of 400 rows and 500 fresh rows each."""
+    return np.mean([clone(detector).fit(make_rows(seed)).is_anomaly(make_rows(100 + seed), rate) for seed in range(10)])
+
+
+def wide_rows(seed):
+    """Thirteen bits and a customer; a third of the rows have one that no other row has."""
+    X, _ = make_noisy_copies(400, seed=seed, length=13)
+    customers = np.random.default_rng(seed).pareto(0.8, 400) * 20
+    return X.assign(customer=[f"c{int(number)}" for number in customers])
+
+
+def narrow_rows(seed):
+    """The customer and four of the bits."""
+    return wide_rows(seed)[["bit_0", "bit_1", "bit_2", "bit_3", "customer"]]
+
+
+@pytest.mark.parametrize("make_rows", [wide_rows, narrow_rows])
+@pytest.mark.parametrize("name", ["mlp", "kernel"])
+def test_fresh_normal_rows_are_alarmed_no_more_often_than_promised(name, make_rows):
+    """Where a row is left out, so are the values only it had; else the calibration rows would look too calm."""
+    settings = {"mlp": small(steps=20), "kernel": "kernel"}
+    found = fresh_false_alarms(TableDetector(settings[name]), make_rows, 0.1)
+    # Ten calibrations of about a hundred rows each, or more.
+    assert found <= 0.1 + 4 * math.sqrt(0.1 * 0.9 / 1000)
+    assert found > 0.03
+
+
+def test_the_network_is_calibrated_on_rows_it_never_saw(normal_rows):
+    detector = TableDetector(small()).fit(normal_rows)
+    assert len(detector.calibration_) == 100
+    assert sum(detector.encoder_.schema_.fields[0].counts) == 500
+
+
+def test_the_kernel_is_calibrated_on_all_its_rows(kernel):
+    assert len(kernel.calibration_) == 600
+    assert int(kernel.reconstructor_.counts_N.sum()) == 600
+
+
+# Explanations --------------------------------------------------------------------------------------------------------
+
+
+def test_an_explanation_names_the_cells_that_carry_each_row(detector, odd_rows):
+    table = detector.explain(odd_rows, top=2)
+    assert list(table) == [
+        *("row", "column", "value", "contribution", "share"),
+        *("surprise", "expected", "expected_probability"),
+    ]
+    contributions = detector.contributions(odd_rows)
+    assert (table.groupby("row").size() <= 2).all()
+    for line in table.itertuples():
+        j = list(odd_rows).index(line.column)
+        assert line.value == str(odd_rows.iloc[line.row, j])
+        assert line.contribution == pytest.approx(contributions[line.row, j])
+        assert line.share == pytest.approx(line.contribution / contributions[line.row].sum())
+        assert line.expected in detector.encoder_.schema_.fields[j].labels
+        assert 0 < line.expected_probability <= 1 + 1e-6
+    strongest = table.groupby("row")["contribution"].first().to_numpy()
+    np.testing.assert_allclose(strongest, contributions.max(axis=1))
+
+
+def test_all_cells_together_carry_the_whole_score(detector, odd_rows):
+    table = detector.explain(odd_rows, top=4)
+    np.testing.assert_allclose(table.groupby("row")["contribution"].sum(), detector.anomaly_score(odd_rows))
+    np.testing.assert_allclose(table.groupby("row")["share"].sum(), 1)
+
+
+def test_what_is_expected_fits_the_rest_of_the_row(kernel, odd_rows):
+    table = kernel.explain(odd_rows, top=4).set_index(["row", "column"])["expected"]
+    assert table[0, "protocol"] == "tcp"
+    assert table[1, "protocol"] == "udp"
+    assert table[2, "flag"] == "SF"
+    low, high = table[3, "bytes"].strip("([]").split(", ")
+    assert 1000 < int(low) < int(high) < 5000  # an interval, in bytes
+
+
+def test_verdicts_that_are_there_need_no_second_scoring(detector, odd_rows):
+    verdicts = detector.judge(odd_rows)
+    pd.testing.assert_frame_equal(detector.explain(odd_rows, verdicts=verdicts), detector.explain(odd_rows))
+
+
+# Unseen and missing values -------------------------------------------------------------------------------------------
+
+
+def test_a_row_of_unseen_values_alone_is_scored_and_explained(detector, normal_rows):
+    row = pd.DataFrame({"protocol": ["sctp"], "service": ["gopher"], "flag": [None], "bytes": ["many"]})
+    score = detector.anomaly_score(row)
+    assert np.isfinite(score).all()
+    assert score[0] > np.quantile(detector.anomaly_score(normal_rows), 0.98)
+    assert detector.is_anomaly(row, 0.02).all()
+    table = detector.explain(row, top=4).set_index("column")
+    assert {"protocol": "tcp", "flag": "SF"}.items() >= {
+        name: table["expected"].get(name) for name in ("protocol", "flag") if name in table.index
+    }.items()
+    assert set(table["value"]) <= {"sctp", "gopher", "missing", "many"}
+
+
+def test_an_unseen_value_is_never_calmer_than_the_rarest_seen_one(normal_rows):
+    detector = TableDetector("kernel", probes=ProbeGrid((0.2, 0.5), 4, "exact")).fit(normal_rows)
+    for j, column in enumerate(["protocol", "service", "flag"]):
+        rarest = normal_rows[column].value_counts().index[-1]
+        rows = normal_rows.head(50).drop_duplicates()
+        seen = detector.judge(rows.assign(**{column: rarest})).surprise[:, j]
+        unseen = detector.judge(rows.assign(**{column: "never seen"})).surprise[:, j]
+        assert (unseen >= seen - 1e-5).all()
+
+
+def test_missing_values_are_values_where_normal_rows_have_them(normal_rows):
+    rows = normal_rows.assign(flag=normal_rows["flag"].where(normal_rows["protocol"] != "udp"))
+    detector = TableDetector("kernel").fit(rows)
+    udp, tcp = (rows[rows["protocol"] == name].head(1).assign(flag=None) for name in ("udp", "tcp"))
+    surprise = [detector.judge(row).surprise[0, 2] for row in (udp, tcp)]
+    assert surprise[0] < 1 < surprise[1]
+
+
+# Somebody's own reconstructor ----------------------------------------------------------------------------------------
+
+
+class Oracle:
+    """The true conditionals of noisy copies: nothing to fit, and no class of ours."""
+
+    def log_prob(self, views):
+        answers = NoisyCopiesOracle(12).log_prob(views.codes_BF.numpy(), views.visible.numpy())
+        return torch.from_numpy(answers).float()
+
+    def most_likely(self, views):
+        as_it_is = self.log_prob(views).exp()
+        codes = views.codes_BF.unsqueeze(1).expand(as_it_is.shape)
+        return torch.where(as_it_is >= 0.5, codes, 1 - codes), torch.maximum(as_it_is, 1 - as_it_is).log()
+
+
+def test_a_reconstructor_of_ones_own_works():
+    normal, _ = make_noisy_copies(300, length=12)
+    rows, y = make_noisy_copies(200, seed=1, mixture=0.5, length=12)
+    detector = TableDetector(Oracle()).fit(normal)
+    learned = TableDetector("kernel").fit(normal)
+    scores = detector.anomaly_score(rows)
+    assert np.corrcoef(scores, learned.anomaly_score(rows))[0, 1] > 0.9
+    assert scores[y == 1].mean() > scores[y == 0].mean()
+    assert detector.explain(rows, top=1).shape == (200, 8)
+    assert detector.is_anomaly(normal, 0.05).mean() < 0.05 + 4 * math.sqrt(0.05 / 100)
+
+
+# Settings ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_papers_preset_is_exactly_the_papers(normal_rows):
+    network = TableDetector(preset="paper").fit(normal_rows)
+    assert network.probes_ == ProbeGrid(PAPER_LEVELS, 16, "independent", "zero")
+    found = network.reconstructor_
+    assert (found.embedding, found.width, found.layers, found.dropout, found.uses_level) == (256, 512, 3, 0.1, True)
+    assert found.training.stop == Epochs(20)
+    assert (found.training.learning_rate, found.training.weight_decay) == (1e-3, 1e-5)
+    kernel = TableDetector("kernel", preset="paper").fit(normal_rows)
+    assert kernel.probes_ == ProbeGrid(PAPER_KERNEL_LEVELS, 8, "independent", "zero")
+    assert kernel.reconstructor_.bandwidth == 1.0
+
+
+@pytest.mark.parametrize("name", ["mlp", "kernel"])
+def test_anomalies_among_the_rows_to_learn_from_can_be_left_out(name, normal_rows, odd_rows):
+    rng = np.random.default_rng(0)
+    shuffled = normal_rows.head(len(normal_rows) // 10).apply(rng.permutation)
+    mixed = pd.concat([normal_rows, shuffled], ignore_index=True)
+    reconstructor = small() if name == "mlp" else name
+    told = TableDetector(reconstructor, contamination=0.1).fit(mixed)
+    not_told = TableDetector(reconstructor).fit(mixed)
+    ahead = [d.anomaly_score(odd_rows).mean() - d.anomaly_score(normal_rows).mean() for d in (told, not_told)]
+    assert ahead[0] > ahead[1] * 1.03
+
+
+def test_rows_left_out_of_learning_still_count_for_the_alarm_rate(normal_rows):
+    rate = TableDetector("kernel", contamination=0.2, false_alarm_rate=0.1).fit(normal_rows)
+    assert rate.is_anomaly(normal_rows).mean() < 0.2
+
+
+def test_another_seed_gives_another_network(normal_rows, odd_rows):
+    first, other = (TableDetector(small(), seed=seed).fit(normal_rows).anomaly_score(odd_rows) for seed in (0, 1))
+    assert (first != other).all()
+
+
+def test_columns_can_be_read_otherwise_or_dropped(normal_rows, odd_rows):
+    detector = TableDetector("kernel", columns={"bytes": "drop", "flag": "category"}).fit(normal_rows)
+    assert detector.encoder_.schema_.names == ["protocol", "service", "flag"]
+    assert detector.contributions(odd_rows).shape == (4, 3)
+    np.testing.assert_array_equal(
+        detector.anomaly_score(odd_rows.drop(columns="bytes")), detector.anomaly_score(odd_rows.assign(bytes="any"))
+    )
+
+
+def test_progress_is_told_through_one_callback(normal_rows, odd_rows):
+    told = []
+    detector = TableDetector(small(steps=60), progress=told.append).fit(normal_rows)
+    assert [each.stage for each in told] == ["training", "training", "calibrating"]
+    assert told[1].held_out_loss is not None
+    detector.anomaly_score(odd_rows)
+    assert told[-1].stage == "scoring"
+    assert told[-1].done == told[-1].total == 4
+
+
+def test_fitting_again_forgets_the_first_table(normal_rows, odd_rows):
+    detector = TableDetector("kernel").fit(normal_rows)
+    other = make_noisy_copies(100, length=5)[0].to_numpy()
+    detector.fit(other)
+    np.testing.assert_array_equal(
+        detector.anomaly_score(other), TableDetector("kernel").fit(other).anomaly_score(other)
+    )
+    assert detector.n_features_in_ == 5
+    assert not hasattr(detector, "feature_names_in_")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"reconstructor": "forest"}, "'forest'; choose one of combined, mlp, kernel"),
+        ({"reconstructor": 3}, r"must have log_prob\(views\) and most_likely\(views\)"),
+        ({"preset": "best"}, "preset must be None or \"paper\"; got 'best'"),
+        ({"aggregate": "median"}, "'median'; choose one of mean, rms, max"),
+        ({"contamination": 0.5}, r"contamination, the share .* must lie in \[0, 0.5\); got 0.5"),
+        ({"schedule": "sudden"}, "'sudden'; choose one of linear"),
+        ({"objective": "hinge"}, "'hinge'; choose one of reconstruction, diffusion"),
+        ({"columns": {"flag": "colour"}}, "'flag'.* must be one of category, number, date, drop; got 'colour'"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_at_fit(settings, message, normal_rows):
+    detector = TableDetector(**({"reconstructor": "kernel"} | settings))
+    with pytest.raises(SettingError, match=message):
+        detector.fit(normal_rows)
+
+
+def test_a_false_alarm_rate_too_fine_says_how_many_rows_it_needs(normal_rows, odd_rows, kernel):
+    with pytest.raises(CalibrationError, match="needs at least 9,999 calibration rows; there are 600"):
+        TableDetector("kernel", false_alarm_rate=0.0001).fit(normal_rows)
+    with pytest.raises(CalibrationError, match="needs at least 9,999 calibration rows; there are 600"):
+        kernel.is_anomaly(odd_rows, 0.0001)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        *(lambda d, X, name=name: getattr(d, name)(X) for name in ("anomaly_score", "p_value", "is_anomaly")),
+        *(lambda d, X, name=name: getattr(d, name)(X) for name in ("explain", "contributions", "judge", "predict")),
+        *(lambda d, X, name=name: getattr(d, name)(X) for name in ("score_samples", "decision_function")),
+        lambda d, X: d.select(X, 0.1),
+        lambda d, X: d.threshold(),
+    ],
+)
+def test_a_detector_that_is_not_fitted_says_so(ask, normal_rows):
+    with pytest.raises(NotFittedError, match="TableDetector instance is not fitted yet"):
+        ask(TableDetector(), normal_rows)
+
+
+# scikit-learn --------------------------------------------------------------------------------------------------------
+
+NO_ALARM = "fitted on normal rows, it promises at most a share of alarms among them; the check wants at least one"
+EXPECTED_FAILURES = {"check_outliers_train": NO_ALARM, "check_outliers_fit_predict": NO_ALARM}
+
+
+@pytest.mark.filterwarnings("ignore::maskdiff.errors.LeftOutWarning")  # the checks hand in columns that are keys
+@parametrize_with_checks(
+    [TableDetector("kernel"), TableDetector(MLPReconstructor(8, 2, training=Training(Steps(5))))],
+    expected_failed_checks=lambda _: EXPECTED_FAILURES,
+)
+def test_scikit_learns_own_checks_pass(estimator, check):
+    check(estimator)
+
+
+def test_a_clone_has_the_settings_and_nothing_learned(detector):
+    copy = clone(detector)
+    assert not hasattr(copy, "reconstructor_")
+    plain = {name: value for name, value in detector.get_params(deep=False).items() if name != "reconstructor"}
+    assert copy.get_params(deep=False).items() >= plain.items()
+
+
+def test_constructing_stores_and_checks_nothing():
+    nonsense = TableDetector(reconstructor=3, preset="best", seed="no")
+    assert (nonsense.reconstructor, nonsense.preset, nonsense.seed) == (3, "best", "no")
+    assert isinstance(TableDetector(KernelReconstructor(2.0)).reconstructor, KernelReconstructor)

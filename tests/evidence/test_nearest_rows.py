@@ -1,0 +1,100 @@
+"""NearestRows against plain loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from maskdiff.codes import Codes, Field, Schema
+from maskdiff.evidence.nearest_rows import NearestRows
+
+
+def schema_of(values: np.ndarray) -> Schema:
+    fields = []
+    for j, column in enumerate(values.T):
+        counts = np.bincount(column)
+        fields.append(Field(f"c{j}", "category", tuple(map(str, range(len(counts)))), tuple(counts.tolist())))
+    return Schema(tuple(fields))
+
+
+@pytest.fixture
+def normal() -> Codes:
+    values = np.random.default_rng(0).integers(0, 3, (60, 5))
+    values[-3:] = [[0] * 5, [1] * 5, [2] * 5]  # every code occurs
+    return Codes(np.repeat(values, 2, axis=0), schema_of(np.repeat(values, 2, axis=0)))
+
+
+def weights(codes: Codes) -> np.ndarray:
+    """One over the root of the chance that two rows differ, column by column, from all pairs."""
+    chance = (codes.values[:, None] != codes.values[None]).mean(axis=(0, 1))
+    return np.maximum(chance, 1 / len(codes)) ** -0.5
+
+
+def test_row_sums_are_the_mean_distance_to_the_k_nearest_rows(normal):
+    asked = np.random.default_rng(1).integers(0, 4, (20, 5))  # 3 is unseen
+    distance = ((asked[:, None] != normal.values[None]) * weights(normal)).sum(axis=2)
+    slow = np.sort(distance, axis=1)[:, :7].mean(axis=1)
+    found = NearestRows(7).fit(normal).differences(Codes(asked, normal.schema))
+    np.testing.assert_allclose(found.sum(axis=1), slow, rtol=1e-6)
+
+
+def test_differences_lie_where_the_row_was_changed(normal):
+    changed = normal.values[:1].copy()
+    changed[0, 2] = 3
+    found = NearestRows(1).fit(normal).differences(Codes(changed, normal.schema))
+    np.testing.assert_allclose(found, [[0, 0, weights(normal)[2], 0, 0]], rtol=1e-6)
+
+
+def test_a_difference_counts_more_where_normal_rows_rarely_differ():
+    values = np.zeros((200, 2), dtype=np.int64)
+    values[::2, 0], values[0, 1] = 1, 1
+    normal = Codes(values, schema_of(values))
+    often, rarely = NearestRows(1).fit(normal).differences(Codes(np.array([[2, 0], [0, 2]]), normal.schema)).sum(axis=1)
+    assert rarely > 5 * often
+
+
+def test_a_column_that_never_differs_has_a_finite_weight():
+    values = np.zeros((50, 2), dtype=np.int64)
+    found = NearestRows().fit(Codes(values, schema_of(values))).differences(Codes(values + 1, schema_of(values)))
+    np.testing.assert_allclose(found, 50**0.5, rtol=1e-6)
+
+
+def test_fewer_rows_than_neighbours_is_no_matter(normal):
+    few = normal.take(slice(0, 3))
+    found = NearestRows(25).fit(few).differences(few)
+    slow = (few.values[:, None] != few.values[None]).mean(axis=1) * weights(normal)
+    np.testing.assert_allclose(found, slow, rtol=1e-6)
+
+
+def test_bins_differ_by_their_steps_and_by_all_of_them_from_what_is_missing_or_unseen():
+    values = np.random.default_rng(2).integers(0, 5, (80, 2))
+    values[:5, 0] = values[:5, 1] = np.arange(5)
+    counts = [tuple(np.bincount(column).tolist()) for column in values.T]
+    fields = (
+        Field("age", "number", ("1", "2", "3", "4", "missing"), counts[0]),
+        Field("day", "date", ("a", "b", "c", "d", "e"), counts[1]),
+    )
+    normal, asked = Codes(values, Schema(fields)), np.array([[0, 4], [4, 0], [5, 5], [2, 2]])
+
+    def apart(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        steps = np.abs(one - other).astype(float)
+        for j, n in enumerate((4, 5)):
+            far = (one[..., j] >= n) | (other[..., j] >= n)
+            steps[..., j] = np.where(far & (one[..., j] != other[..., j]), n, steps[..., j])
+        return steps
+
+    among = apart(values[:, None], values[None])
+    weight = ((among**2).mean(axis=(0, 1))) ** -0.5
+    distance = (apart(asked[:, None], values[None]) * weight).sum(axis=2)
+    found = NearestRows(3).fit(normal).differences(Codes(asked, normal.schema))
+    np.testing.assert_allclose(found.sum(axis=1), np.sort(distance, axis=1)[:, :3].mean(axis=1), rtol=1e-6)
+
+
+def test_where_the_five_nearest_are_equally_far_from_all_rows_more_are_looked_at():
+    every = np.stack(np.meshgrid(*[np.arange(4)] * 4), axis=-1).reshape(-1, 4)
+    rng = np.random.default_rng(0)
+    full = Codes(every[rng.permutation(len(every))], schema_of(every))
+    held_out, kept = full.take(slice(0, 60)), full.take(slice(60, None))
+    assert NearestRows().fit(kept).looking_further(held_out).k == 25
+    sparse = Codes(rng.integers(0, 4, (300, 12)), schema_of(rng.integers(0, 4, (300, 12))))
+    assert NearestRows().fit(sparse.take(slice(60, None))).looking_further(sparse.take(slice(0, 60))).k == 5
