@@ -10,7 +10,6 @@ import pytest
 import torch
 from torch import Generator
 
-from maskdiff import batches, steps
 from maskdiff.codes.windows import narrowed
 from maskdiff.encoders.tokens.text import TextEncoder
 from maskdiff.masking import Linear, Schedule, as_rows
@@ -18,7 +17,7 @@ from maskdiff.objectives import Diffusion, Reconstruction
 from maskdiff.probes import ProbeGrid
 from maskdiff.reconstructors import MLPReconstructor, TransformerReconstructor, tokens
 from maskdiff.score import score_cells
-from maskdiff.training import Steps, Training
+from maskdiff.training import Steps, Training, batches, steps
 from maskdiff.training.batches import Masked, masked, packed, unpacked
 
 from ..handmade import random_codes, recorded_on_cpu

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskdiff.encoders import statistics
+from maskdiff.encoders.table import statistics
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.statistics import KeyWatch, NumberSample
 from maskdiff.errors import ColumnError, ColumnTypeError, EmptyTableError, LeftOutWarning, UnknownColumnError

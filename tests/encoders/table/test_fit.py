@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from maskdiff.encoders import coders
+from maskdiff.encoders.table import codings as coders
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.errors import (
     ColumnTypeError,

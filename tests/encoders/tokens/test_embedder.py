@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from maskdiff.encoders import embedding
+from maskdiff.encoders.tokens import embedder as embedding
 from maskdiff.encoders.tokens.embedder import TextEmbedder
 from maskdiff.errors import InputError, MissingExtraError
 

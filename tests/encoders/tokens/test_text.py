@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
-from maskdiff.encoders import tokenizers as makers
+from maskdiff.encoders.tokens import tokenizers as makers
 from maskdiff.encoders.tokens.text import TextEncoder
 from maskdiff.errors import EmptyTableError, InputError, MissingExtraError, ModelFileError, SettingError
 
