@@ -1,4 +1,4 @@
-"""A small text encoder in a folder, as transformers saves it."""
+"""A small text embedder in a folder, as transformers saves it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 SHAPE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
 
 
-def save_encoder(folder: Path, texts: list[str], *, longest: int = 24) -> Path:
-    """An encoder that knows the words of these texts, whatever they mean, and sees `longest` - 2 of them at once."""
+def save_embedder(folder: Path, texts: list[str], *, longest: int = 24) -> Path:
+    """An embedder that knows the words of these texts, whatever they mean, and sees `longest` - 2 of them at once."""
     import transformers
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 

@@ -118,7 +118,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--name", default="default", help="the name of the method in the records")
     parser.add_argument("--preset", choices=["paper"], help="the paper's size, probes and tokenizer")
     parser.add_argument("--tokenizer", help="bpe, gpt2 or a tokenizer.json file")
-    parser.add_argument("--encoder", help="the folder of a pre-trained text encoder, as a second kind of evidence")
+    parser.add_argument("--embedder", help="the folder of a pre-trained text embedder, as a second kind of evidence")
     parser.add_argument("--objective", default="reconstruction", choices=["reconstruction", "diffusion"])
     parser.add_argument("--aggregate", help="instead of the detector's default")
     parser.add_argument("--views", type=int, help="views per level, instead of the default")
@@ -145,7 +145,7 @@ def make_detector(name: str, seed: int, arguments: argparse.Namespace) -> TokenD
         settings["reconstructor"] = make_transformer(arguments)
     if name == "hdfs":
         return SequenceDetector(**settings)
-    return TextDetector(tokenizer=arguments.tokenizer, encoder=arguments.encoder, **settings)
+    return TextDetector(tokenizer=arguments.tokenizer, embedder=arguments.embedder, **settings)
 
 
 def make_transformer(arguments: argparse.Namespace) -> TransformerReconstructor:

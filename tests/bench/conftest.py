@@ -35,8 +35,8 @@ def labelled(cluster: pd.DataFrame) -> tuple[pd.DataFrame, NDArray[np.int8]]:
 
 
 @pytest.fixture(scope="session")
-def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a small text encoder, as sentence-transformers keeps them; its weights are random."""
+def tiny_embedder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a small text embedder, as sentence-transformers keeps them; its weights are random."""
     transformers = pytest.importorskip("transformers")
     import torch
     from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
@@ -48,7 +48,7 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer.train_from_iterator(["see you at nine", "call me at ten"], words)
     wrapped = {"single": "[CLS] $A [SEP]", "special_tokens": [("[CLS]", 2), ("[SEP]", 3)]}
     tokenizer.post_processor = processors.TemplateProcessing(**wrapped)
-    folder = tmp_path_factory.mktemp("encoders") / "tiny"
+    folder = tmp_path_factory.mktemp("embedders") / "tiny"
     size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
     config = transformers.BertConfig(vocab_size=tokenizer.get_vocab_size(), **size)
     with torch.random.fork_rng():

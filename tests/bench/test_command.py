@@ -63,8 +63,8 @@ MISTAKES = {
     "no such method": ("tables --methods nonsense", "there is no method 'nonsense'"),
     "no such set": ("tables --sets nonsense", "there is no data set 'nonsense'"),
     "a table as a text": ("text --sets bank", "there is no data set 'bank'"),
-    "an encoder that is not there": ("text --encoder nowhere", "neither a folder with an encoder nor a URL"),
-    "a service without a model": ("text --encoder http://localhost:1/v1", "name a model"),
+    "an embedder that is not there": ("text --embedder nowhere", "neither a folder with an embedder nor a URL"),
+    "a service without a model": ("text --embedder http://localhost:1/v1", "name a model"),
     "no such file": ("summary nothing.jsonl", "there is no file 'nothing.jsonl'"),
 }
 

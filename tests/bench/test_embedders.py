@@ -121,18 +121,18 @@ def test_a_service_that_is_not_there_is_named() -> None:
         Endpoint("http://127.0.0.1:1/v1", "letters", tries=2, pause=0.001)(["ab"])
 
 
-def test_the_encoder_of_a_folder_gives_vectors_of_length_one_that_no_neighbour_changes(tiny_encoder: Path) -> None:
-    embedder = as_embedder(tiny_encoder, device="cpu")
+def test_the_embedder_of_a_folder_gives_vectors_of_length_one_that_no_neighbour_changes(tiny_embedder: Path) -> None:
+    embedder = as_embedder(tiny_embedder, device="cpu")
     assert isinstance(embedder.embed, Folder)
     together = embedder.vectors(["see you at nine", "call me", "see you at ten"])
     np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, rtol=1e-5)
-    alone = Folder(str(tiny_encoder), "cpu")(["call me"])
+    alone = Folder(str(tiny_embedder), "cpu")(["call me"])
     np.testing.assert_allclose(together[1:2], alone, atol=1e-5)
     assert np.abs(together[0] - together[2]).max() > 1e-3
 
 
 def test_what_is_no_embedder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="neither a folder with an encoder nor a URL"):
+    with pytest.raises(SettingError, match="neither a folder with an embedder nor a URL"):
         as_embedder(tmp_path / "nothing")
     with pytest.raises(SettingError, match="name a model"):
         as_embedder("http://localhost/v1")

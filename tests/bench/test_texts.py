@@ -80,8 +80,8 @@ def test_methods_on_embeddings_are_named_after_the_embedder() -> None:
     assert set(text_methods(as_embedder(mini))) - set(text_methods()) == {f"mini+{name}" for name in ON_EMBEDDINGS}
 
 
-def test_our_own_detector_takes_the_encoder_of_a_folder_too(tiny_encoder: Path) -> None:
-    assert {"default", "default+mini", "mini+lof"} <= set(text_methods(as_embedder(tiny_encoder, model="mini")))
+def test_our_own_detector_takes_the_embedder_of_a_folder_too(tiny_embedder: Path) -> None:
+    assert {"default", "default+mini", "mini+lof"} <= set(text_methods(as_embedder(tiny_embedder, model="mini")))
 
 
 def test_every_published_method_on_texts_can_be_run_or_is_only_listed() -> None:
@@ -92,11 +92,11 @@ def test_every_published_method_on_texts_can_be_run_or_is_only_listed() -> None:
     assert ends == set(ON_EMBEDDINGS)
 
 
-def test_texts_run_through_the_benchmark_with_an_encoder(
-    messages: Split, tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_texts_run_through_the_benchmark_with_an_embedder(
+    messages: Split, tiny_embedder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sets, "split_text", lambda *a, **k: (messages.normal, messages.unlabelled, messages.y))
-    task = Texts(embedder=as_embedder(tiny_encoder, device="cpu"))
+    task = Texts(embedder=as_embedder(tiny_embedder, device="cpu"))
     records = run_bench(
         task, tmp_path / "out.jsonl", sets=["sms"], methods=["tiny+lof", "tiny+ecod"], seeds=[0], say=lambda line: None
     )

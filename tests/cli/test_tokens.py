@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 
 import maskdiff
 
-from ..embedder_folder import save_encoder
+from ..embedder_folder import save_embedder
 from .messages import HASTY, LONG, ODD, messages, sessions, write_csv, write_lines
 from .running import Said, call, run, same_model
 
@@ -67,18 +67,18 @@ def test_fit_learns_only_from_texts_that_the_label_calls_normal(inbox, tmp_path)
     assert same_model(tmp_path / "ham", tmp_path / "both")
 
 
-def test_a_text_encoder_counts_beside_the_surprise(inbox, tmp_path):
+def test_an_embedder_counts_beside_the_surprise(inbox, tmp_path):
     pytest.importorskip("transformers")
-    (tmp_path / "encoder").mkdir()
-    folder = save_encoder(tmp_path / "encoder", [*messages(40, 1), *ODD])
-    said = fitted(tmp_path, inbox / "normal.csv", "--text", "message", "--encoder", folder)
+    (tmp_path / "embedder").mkdir()
+    folder = save_embedder(tmp_path / "embedder", [*messages(40, 1), *ODD])
+    said = fitted(tmp_path, inbox / "normal.csv", "--text", "message", "--embedder", folder)
     assert said.status == 0, said.err
     table = scored(tmp_path / "m", inbox / "new.csv", "--explain", "1")
     verdicts = maskdiff.load(tmp_path / "m").judge(pd.read_csv(inbox / "new.csv"))
     np.testing.assert_allclose(table["anomaly_score"], verdicts.anomaly_score, rtol=1e-5)
     assert call("report", tmp_path / "m", inbox / "new.csv", "-o", tmp_path / "r.html").status == 0
     page = (tmp_path / "r.html").read_text()
-    assert "a pre-trained encoder&#39;s nearest normal texts" in page
+    assert "a pre-trained embedder&#39;s nearest normal texts" in page
     assert "standard deviations" in page
 
 
@@ -239,7 +239,7 @@ def test_one_megabyte_of_text_is_scored_whole_and_shown_in_parts(inbox, tmp_path
         ("fit {0}/normal.csv -o {1}/m --tokenizer bpe", "--text"),
         ("fit {0}/normal.csv -o {1}/m --text message --reconstructor kernel", "choose one of transformer"),
         ("fit {0}/normal.csv -o {1}/m --text message --tokenizer nowhere.json", "nowhere.json"),
-        ("fit {0}/normal.csv -o {1}/m --text message --encoder {0}/nowhere", "nowhere"),
+        ("fit {0}/normal.csv -o {1}/m --text message --embedder {0}/nowhere", "nowhere"),
         ("fit {0}/normal.csv -o {1}/m --text message --contamination 0.1", "is for tables"),
         ("fit {1}/texts.csv -o {1}/m", "A column of texts is for TextDetector (--text)."),
         ("score {0}/text.maskdiff {0}/new.jsonl", "has no column 'message'"),

@@ -1,4 +1,4 @@
-"""A pre-trained encoder's evidence beside the masked surprise: on one scale, shared out over words, in one file."""
+"""A pre-trained embedder's evidence beside the masked surprise: on one scale, shared out over words, in one file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from maskdiff.reconstructors import TransformerReconstructor
 from maskdiff.storage import load, save
 from maskdiff.training import Steps, Training
 
-from ..embedder_folder import save_encoder
+from ..embedder_folder import save_embedder
 
 pytest.importorskip("transformers")
 
@@ -46,7 +46,7 @@ TEXTS = make_texts(200, 0)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     words = ["boats sail over the wide sea", "win cash now"]
-    return save_encoder(tmp_path_factory.mktemp("encoder"), [*TEXTS, *words])
+    return save_embedder(tmp_path_factory.mktemp("embedder"), [*TEXTS, *words])
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def nearest(folder):
 
 @pytest.fixture(scope="module")
 def detector(folder):
-    return TextDetector(TINY, probes=PROBES, encoder=folder).fit(TEXTS)
+    return TextDetector(TINY, probes=PROBES, embedder=folder).fit(TEXTS)
 
 
 # The distance --------------------------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ def test_a_word_adds_what_takes_it_away_from_the_nearest_texts(nearest):
     np.testing.assert_allclose(words, expected, atol=1e-5)
 
 
-def test_what_the_encoder_cannot_see_is_shared_by_all_cells(nearest):
+def test_what_the_embedder_cannot_see_is_shared_by_all_cells(nearest):
     codes = codes_of(["\x00\x01 \x02"])
     added = nearest.distances(codes, stage="scoring")[codes.counts]
     assert len(added) > 1
@@ -162,8 +162,8 @@ def test_a_rows_score_depends_neither_on_its_batch_nor_on_its_order(detector):
 
 
 def test_a_saved_detector_needs_the_folder_no_more(folder, tmp_path):
-    moved = shutil.copytree(folder, tmp_path / "encoder")
-    detector = TextDetector(TINY, probes=PROBES, encoder=moved).fit(TEXTS)
+    moved = shutil.copytree(folder, tmp_path / "embedder")
+    detector = TextDetector(TINY, probes=PROBES, embedder=moved).fit(TEXTS)
     save(detector, tmp_path / "model.maskdiff")
     shutil.rmtree(moved)
     again = load(tmp_path / "model.maskdiff")
@@ -189,12 +189,12 @@ def test_verdicts_of_some_rows_are_those_of_these_rows_alone(detector):
 
 
 def test_a_folder_that_is_none_is_refused_at_fit(tmp_path):
-    with pytest.raises(InputError, match="cannot be read as a text encoder"):
-        TextDetector(TINY, probes=PROBES, encoder=tmp_path / "nothing").fit(TEXTS)
+    with pytest.raises(InputError, match="cannot be read as a text embedder"):
+        TextDetector(TINY, probes=PROBES, embedder=tmp_path / "nothing").fit(TEXTS)
 
 
-def test_meaning_alone_is_a_kind_like_any_other(nearest):
-    evidence = Evidence({"meaning": Meanings(nearest)}, (EvidenceTerm("meaning", "mean"),))
+def test_nearest_texts_are_evidence_on_their_own(nearest):
+    evidence = Evidence({"nearest_texts": Meanings(nearest)}, (EvidenceTerm("nearest_texts", "mean"),))
     found = evidence.weigh(codes_of(HARD))
     assert found.contributions.shape == found.surprise.shape
     assert (found.score > 0).all()

@@ -1,4 +1,4 @@
-"""Texts to vectors: with any function, a folder that holds an encoder, or a service that speaks OpenAI's protocol.
+"""Texts to vectors: with any function, a folder that holds one, or a service that speaks OpenAI's protocol.
 
 N texts, D numbers each.
 """
@@ -70,7 +70,7 @@ def _known(embedder: Embedder) -> dict[str, Vectors]:
 
 
 def as_embedder(given: Embed | str | os.PathLike[str], *, model: str | None = None, device: str = "auto") -> Embedder:
-    """An embedder from a function, a folder with an encoder, or the URL of a service, which has to be told a `model`.
+    """An embedder from a function, a folder with an embedder, or the URL of a service, which has to be told a `model`.
 
     Elsewhere `model` is only the name in the records, instead of the function's or the folder's.
     """
@@ -82,7 +82,7 @@ def as_embedder(given: Embed | str | os.PathLike[str], *, model: str | None = No
             raise SettingError(f"the service at {told} has to be told which model to use: name a model.")
         return Embedder(model, Endpoint(told, model))
     if not Path(told).is_dir():
-        raise SettingError(f"{told!r} is neither a folder with an encoder nor a URL; name one of these.")
+        raise SettingError(f"{told!r} is neither a folder with an embedder nor a URL; name one of these.")
     return Embedder(model or Path(told).resolve().name, Folder(told, device))
 
 
@@ -134,7 +134,7 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Folder:
-    """The encoder of a folder: its token vectors averaged over each text, as a vector of length 1."""
+    """The embedder of a folder: its token vectors averaged over each text, as a vector of length 1."""
 
     folder: str
     device: str = "auto"

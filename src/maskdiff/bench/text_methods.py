@@ -111,7 +111,7 @@ def text_methods(embedder: Embedder | None = None) -> dict[str, Method]:
         return METHODS
     embedded = {f"{embedder.name}+{name}": _embedded(build) for name, build in ON_EMBEDDINGS.items()}
     if isinstance(embedder.embed, Folder):
-        embedded[f"default+{embedder.name}"] = _ours(encoder=embedder.embed.folder)
+        embedded[f"default+{embedder.name}"] = _ours(embedder=embedder.embed.folder)
     return {**METHODS, **embedded}
 
 

@@ -62,9 +62,9 @@ def text(
     data: Data = None,
     sets: Sets = ["all"],  # noqa: B006
     methods: Methods = ["all"],  # noqa: B006
-    encoder: Annotated[
+    embedder: Annotated[
         str | None,
-        typer.Option(metavar="FOLDER|URL", help="For methods on embeddings: an encoder's folder, or a service's URL."),
+        typer.Option(metavar="FOLDER|URL", help="For methods on embeddings: an embedder's folder, or a service's URL."),
     ] = None,
     model: Annotated[
         str | None, typer.Option(help="The model the service is asked for; for a folder, its name in the records.")
@@ -77,12 +77,11 @@ def text(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> int:
-    """Measure methods on texts, those on embeddings where an encoder is given."""
+    """Measure methods on texts, those on embeddings where an embedder is given."""
     from maskdiff.bench.embedders import as_embedder
     from maskdiff.bench.tasks import Texts
 
-    embedder = None if encoder is None else as_embedder(encoder, model=model, device=device)
-    task = Texts(data, embedder)
+    task = Texts(data, None if embedder is None else as_embedder(embedder, model=model, device=device))
     return _measure(ctx.obj, task, out, sets=sets, methods=methods, seeds=range(seeds), device=device, jobs=jobs)
 
 

@@ -34,8 +34,8 @@ def fit(
     tokenizer: Annotated[
         str | None, options.of_tokens("bpe|gpt2|FILE", "How a --text is cut into tokens; learned unless given.")
     ] = None,
-    encoder: Annotated[
-        str | None, options.of_tokens("FOLDER", "A text encoder that sees odd topics: all-MiniLM-L6-v2, ...")
+    embedder: Annotated[
+        str | None, options.of_tokens("FOLDER", "A text embedder that sees odd topics: all-MiniLM-L6-v2, ...")
     ] = None,
     reconstructor: Annotated[
         str | None,
@@ -88,7 +88,7 @@ def fit(
     _check_device(device)
     how = {"category": categorical, "number": numeric, "date": dates, "drop": drop, "only": columns}
     settings: dict[str, Any] = {"preset": preset, "aggregate": aggregate, "false_alarm_rate": false_alarm_rate}
-    settings |= {"device": device, "seed": seed, "contamination": contamination, "encoder": encoder}
+    settings |= {"device": device, "seed": seed, "contamination": contamination, "embedder": embedder}
     probes = Probing(levels, views_per_level)
     asked = Learning(text, sequence, separator, tokenizer, reconstructor, how, steps, settings, probes)
     checkpoint = Checkpoint(f"{out}.checkpoint", resume=resume, seconds=checkpoint_seconds)

@@ -63,8 +63,8 @@ class Learning:
             raise SettingError("a row is either a text or a sequence; give --text or --sequence, not both.")
         if self.separator is not None and self.sequence is None:
             raise SettingError("--separator says where to split a sequence; say which column holds it with --sequence.")
-        if self.text is None and (self.tokenizer is not None or self.settings["encoder"] is not None):
-            raise SettingError("--tokenizer and --encoder are for texts; say which column holds them with --text.")
+        if self.text is None and (self.tokenizer is not None or self.settings["embedder"] is not None):
+            raise SettingError("--tokenizer and --embedder are for texts; say which column holds them with --text.")
         if self.column is not None and self.settings["contamination"] is not None:
             raise SettingError("--contamination is for tables; leave odd rows out of the file, or mark them: --label.")
         if self.column is not None and any(self.how.values()):

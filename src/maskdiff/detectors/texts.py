@@ -21,8 +21,8 @@ from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback
 from maskdiff.reconstructors import PretrainedReconstructor, Reconstructor
 
-# The name of the source of evidence that an encoder is.
-MEANING = "meaning"
+# The name of the evidence that an embedder brings.
+NEAREST_TEXTS = "nearest_texts"
 
 
 class TextDetector(TokenDetector):
@@ -37,7 +37,7 @@ class TextDetector(TokenDetector):
     tokenizer : "bpe" (learned from the normal texts), "gpt2" (extra `maskdiff[gpt2]`), or a tokenizer.json file.
         None: the reconstructor's own where it brings one, "gpt2" for preset="paper", else "bpe".
     vocab_size : how many tokens "bpe" may learn.
-    encoder : the folder of a pre-trained text encoder (such as all-MiniLM-L6-v2), which sees odd topics in ordinary
+    embedder : the folder of a pre-trained text embedder (such as all-MiniLM-L6-v2), which sees odd topics in ordinary
         words: the distance to the nearest normal texts in its eyes counts beside the masked surprise, each in standard
         deviations of held-out normal texts; a text heeds the one that finds it odder. It is kept in the model file.
         None: masked surprise alone.
@@ -69,7 +69,7 @@ class TextDetector(TokenDetector):
         *,
         tokenizer: str | os.PathLike[str] | None = None,
         vocab_size: int = 50_000,
-        encoder: str | os.PathLike[str] | None = None,
+        embedder: str | os.PathLike[str] | None = None,
         column: str | None = None,
         max_length: int | None = None,
         overlap: int | None = None,
@@ -86,7 +86,7 @@ class TextDetector(TokenDetector):
         self.reconstructor = reconstructor
         self.tokenizer = tokenizer
         self.vocab_size = vocab_size
-        self.encoder = encoder
+        self.embedder = embedder
         self.column = column
         self.max_length = max_length
         self.overlap = overlap
@@ -106,30 +106,30 @@ class TextDetector(TokenDetector):
     def _new_encoder(self) -> TextEncoder:
         if not isinstance(self.reconstructor, PretrainedReconstructor):
             named = self.tokenizer or ("gpt2" if self.preset == "paper" else "bpe")
-            return TextEncoder(named, self.vocab_size, False, self.column, *self._window(), self.encoder is not None)
+            return TextEncoder(named, self.vocab_size, False, self.column, *self._window(), self.embedder is not None)
         if self.tokenizer is not None:
             raise SettingError(
                 f"{self.reconstructor!r} brings its own tokenizer; leave tokenizer=None, got {self.tokenizer!r}."
             )
         window = self._window(self.reconstructor.most_tokens())
         read = (self.reconstructor.load_tokenizer(), self.vocab_size, True, self.column)
-        return TextEncoder(*read, *window, self.encoder is not None)
+        return TextEncoder(*read, *window, self.embedder is not None)
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        if self.encoder is not None:  # a folder that cannot be read is told before the long part
-            TextEmbedder(self.encoder).load(self.torch_device())
+        if self.embedder is not None:  # a folder that cannot be read is told before the long part
+            TextEmbedder(self.embedder).load(self.torch_device())
 
     def _gather(self, codes: Codes, held_out: Codes, callback: Callback | None) -> Evidence:
         alone = super()._gather(codes, held_out, callback)
-        if self.encoder is None:
+        if self.embedder is None:
             return alone
         assert isinstance(codes, TextWindows)
-        embedder = TextEmbedder(self.encoder).load(self.torch_device())
+        embedder = TextEmbedder(self.embedder).load(self.torch_device())
         whole = np.unique(codes.row, return_index=True)[1]
         nearest = NearestTexts(embedder).fit([str(text) for text in codes.texts[whole]], callback=callback)
-        sources = {**alone.sources, MEANING: Meanings(nearest)}
-        both = Evidence(sources, (*alone.kinds, EvidenceTerm(MEANING, "mean")), oddest=True)
+        sources = {**alone.sources, NEAREST_TEXTS: Meanings(nearest)}
+        both = Evidence(sources, (*alone.kinds, EvidenceTerm(NEAREST_TEXTS, "mean")), oddest=True)
         return both.on_one_scale(held_out, callback=callback)
 
     def word_ends(self, X: Any, codes: Windows) -> NDArray[np.int64]:

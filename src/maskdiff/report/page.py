@@ -37,7 +37,7 @@ ASKED = {
     "NearestRows": "the nearest normal rows",
     "TransformerReconstructor": "a Transformer",
     "PretrainedReconstructor": "a pre-trained masked language model",
-    "NearestTexts": "a pre-trained encoder's nearest normal texts",
+    "NearestTexts": "a pre-trained embedder's nearest normal texts",
 }
 
 

@@ -1,4 +1,4 @@
-"""A pre-trained text encoder: its token vectors are the model's own, whatever stands beside them."""
+"""A pre-trained text embedder: its token vectors are the model's own, whatever stands beside them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maskdiff.encoders.tokens import embedder as embedding
 from maskdiff.encoders.tokens.embedder import TextEmbedder
 from maskdiff.errors import InputError, MissingExtraError
 
-from ...embedder_folder import save_encoder
+from ...embedder_folder import save_embedder
 
 transformers = pytest.importorskip("transformers")
 
@@ -22,7 +22,7 @@ TEXTS = ["see you at nine", "call", "See  YOU, at ten?", "", "\x00", "boats sail
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return save_encoder(tmp_path_factory.mktemp("encoder"), [*TEXTS, "a b c d e f g"], longest=8)
+    return save_embedder(tmp_path_factory.mktemp("embedder"), [*TEXTS, "a b c d e f g"], longest=8)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_it_comes_back_from_its_weights_without_its_folder(embedder):
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path):
-    with pytest.raises(InputError, match="cannot be read as a text encoder"):
+    with pytest.raises(InputError, match="cannot be read as a text embedder"):
         TextEmbedder(tmp_path / "nothing").load(CPU)
 
 

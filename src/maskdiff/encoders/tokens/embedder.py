@@ -1,6 +1,6 @@
-"""A pre-trained text encoder: every token of a text as a vector that knows its context, and the text as their mean.
+"""A pre-trained text embedder: every token of a text as a vector that knows its context, and the text as their mean.
 
-T tokens of several texts, H width of the encoder.
+T tokens of several texts, H width of the embedder.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-_KIND = "a text encoder"
-# Texts go through the encoder in windows of at most this many tokens, and some thousand tokens at a time.
+_KIND = "a text embedder"
+# Texts go through the embedder in windows of at most this many tokens, and some thousand tokens at a time.
 _LONGEST, _TOKENS_AT_ONCE, _TOKENS_HELD = 256, 1 << 12, 1 << 16
 
 
@@ -43,7 +43,7 @@ class Embedded:
 
 @dataclass(eq=False)
 class TextEmbedder:
-    """An encoder in a folder that transformers can read, such as those of sentence-transformers.
+    """An embedder in a folder that transformers can read, such as those of sentence-transformers.
 
     `config` and `tokenizer` are what the folder held, so that a saved detector needs the folder no more.
     """
@@ -69,7 +69,7 @@ class TextEmbedder:
 
     def with_weights(self, weights: dict[str, Tensor], device: torch.device) -> Self:
         """A copy with the model that was saved."""
-        with reading("the model file's encoder", _KIND) as transformers:
+        with reading("the model file's embedder", _KIND) as transformers:
             model = transformers.AutoModel.from_config(
                 transformers.AutoConfig.for_model(**json.loads(str(self.config)))
             )
@@ -85,7 +85,7 @@ class TextEmbedder:
         limit = most_tokens(model.config, len(self._before) + len(self._after))
         self._longest = _LONGEST if limit is None else min(limit, _LONGEST)
         if self._longest < 1:
-            raise InputError(f"the encoder in {self.folder} sees no token beside its special ones.")
+            raise InputError(f"the embedder in {self.folder} sees no token beside its special ones.")
         return self
 
     # Reading ---------------------------------------------------------------------------------------------------------
