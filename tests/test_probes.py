@@ -135,7 +135,7 @@ def test_exact_masks_are_all_masks_weighted_by_the_product_formula(schedule):
     assert sum(found.values()) == pytest.approx(1, rel=1e-6)
 
 
-def test_a_reconstructor_told_the_level_gets_every_mask_once_per_level():
+def test_a_reconstructor_that_reads_the_level_gets_every_mask_once_per_level():
     masks = masks_of(ProbeGrid(LEVELS, 1, "exact"), 3, per_level=True)
     assert len(masks) == 3 * 8
     for view, rate, weight in zip(

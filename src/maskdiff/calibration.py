@@ -22,14 +22,14 @@ _TIE = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """The sorted scores of the calibration rows, shape (n,). A row without evidence, scored NaN, is none of them."""
+    """The sorted scores of the calibration rows, shape (n,). Rows without evidence, scored NaN, are not among them."""
 
     scores: FloatArray
 
     @classmethod
     def from_scores(cls, scores: ArrayLike) -> Calibration:
-        told = np.asarray(scores, dtype=np.float64)
-        return cls(np.sort(told[~np.isnan(told)]))
+        all_scores = np.asarray(scores, dtype=np.float64)
+        return cls(np.sort(all_scores[~np.isnan(all_scores)]))
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -78,7 +78,7 @@ class Calibration:
         return adjusted <= false_discovery_rate
 
     def rate_or_default(self, rate: float | None) -> float:
-        """The rate asked for; without one, 1%, or the finest that the calibration rows allow."""
+        """The rate given; without one, 1%, or the finest that the calibration rows allow."""
         return max(DEFAULT_RATE, self.finest_rate) if rate is None else self.check_rate(rate)
 
     def check_rate(self, rate: float) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -22,11 +22,14 @@ from maskdiff.errors import SettingError
 class Schedule:
     """alpha_t: the share of cells still visible at time t, falling from about 1 at t = 0 to 0 at t = 1.
 
-    Subclasses give `alpha`; the rest follows from it.
+    Subclasses give `alpha`; the rest follows from it. One whose `alpha` never looks at values to decide what to do may
+    say so with `can_be_recorded = True`: on a GPU the training steps are then recorded and replayed.
 
     >>> Linear().mask_rate(torch.tensor([0.1, 0.9]))
     tensor([0.1000, 0.9000])
     """
+
+    can_be_recorded: ClassVar[bool] = False
 
     def alpha(self, time: Tensor) -> Tensor:
         """alpha_t, the probability that a cell is still visible at this time."""
@@ -49,6 +52,8 @@ class Schedule:
 class Linear(Schedule):
     """alpha_t = 1 - t: the mask rate is the time itself. The paper's choice."""
 
+    can_be_recorded: ClassVar[bool] = True
+
     def alpha(self, time: Tensor) -> Tensor:
         return 1 - time
 
@@ -56,6 +61,8 @@ class Linear(Schedule):
 @dataclass(frozen=True)
 class Cosine(Schedule):
     """alpha_t = cos(pi t / 2): little is hidden early on."""
+
+    can_be_recorded: ClassVar[bool] = True
 
     def alpha(self, time: Tensor) -> Tensor:
         return torch.cos(time * (math.pi / 2))
@@ -66,6 +73,7 @@ class Polynomial(Schedule):
     """alpha_t = 1 - t^power."""
 
     power: float = 2.0
+    can_be_recorded: ClassVar[bool] = True
 
     def alpha(self, time: Tensor) -> Tensor:
         return 1 - time**self.power

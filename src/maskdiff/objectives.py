@@ -5,9 +5,9 @@ Shapes: B rows, F fields.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import torch
 from torch import Generator, Tensor
@@ -17,7 +17,11 @@ from maskdiff.masking import Schedule
 
 
 class Objective(Protocol):
-    """At which times rows are masked for training, and what the network's answers cost."""
+    """At which times rows are masked for training, and what the network's answers cost.
+
+    One whose `loss` never looks at values to decide what to do may say so with `can_be_recorded = True`: on a GPU the
+    training steps are then recorded and replayed.
+    """
 
     def draw_times(self, n: int, *, generator: Generator) -> Tensor:
         """A time in (0, 1) for each of n rows."""
@@ -31,6 +35,7 @@ class Reconstruction:
     """Average surprise of the hidden cells, normalised per view, at the levels that are probed (Eq. 8)."""
 
     levels: tuple[float, ...]
+    can_be_recorded: ClassVar[bool] = True
 
     def draw_times(self, n: int, *, generator: Generator) -> Tensor:
         chosen = torch.randint(len(self.levels), (n,), generator=generator)
@@ -50,6 +55,7 @@ class Diffusion:
     """
 
     earliest: float = 1e-3
+    can_be_recorded: ClassVar[bool] = True
 
     def draw_times(self, n: int, *, generator: Generator) -> Tensor:
         even = (torch.randperm(n, generator=generator) + torch.rand(n, generator=generator)) / n
@@ -60,11 +66,17 @@ class Diffusion:
         return (schedule.weight(time_B) * surprise_B).mean()
 
 
+# Name -> the objective for these probe levels.
+OBJECTIVES: dict[str, Callable[[tuple[float, ...]], Objective]] = {
+    "reconstruction": Reconstruction,
+    "diffusion": lambda levels: Diffusion(),
+}
+
+
 def as_objective(objective: str | Objective, levels: Sequence[float]) -> Objective:
     """The objective of that name for these probe levels, or the one given."""
     if not isinstance(objective, str):
         return objective
-    named: dict[str, Objective] = {"reconstruction": Reconstruction(tuple(levels)), "diffusion": Diffusion()}
-    if objective not in named:
-        raise SettingError(f"no objective is called {objective!r}; choose one of {', '.join(named)}.")
-    return named[objective]
+    if objective not in OBJECTIVES:
+        raise SettingError(f"no objective is called {objective!r}; choose one of {', '.join(OBJECTIVES)}.")
+    return OBJECTIVES[objective](tuple(levels))

@@ -33,11 +33,11 @@ class ProbeGrid:
         "independent": every row draws its own masks, as in the paper.
         "balanced": one set of masks for all rows. Over the views of a level each field's random numbers are
         stratified (a Latin hypercube), so every field is hidden in about tau * K of them: less noise per view. Where
-        all masks are no more than the views of the grid, they are enumerated instead, as in "exact".
+        there are at most as many masks as views in the grid, they are enumerated instead, as in "exact".
         "exact": every mask with its probability; no noise at all, for narrow tables.
     empty_views
         What a view that hides nothing counts for. "skip": nothing, it is left out of the average. "zero": zero
-        surprise, as in the paper, so that a row which drew many such views looks calm by luck.
+        surprise, as in the paper, so that a row which drew many such views gets a low score by luck.
     """
 
     levels: tuple[float, ...] = PAPER_LEVELS
@@ -65,7 +65,7 @@ class ProbeGrid:
     def masks(self, n_fields: int, schedule: Schedule, *, per_level: bool, free_up_to: int = 0) -> Masks:
         """The masks for rows of this many fields.
 
-        `per_level` keeps a mask apart for each level (a reconstructor that is told the level needs that);
+        `per_level` keeps the masks of each level apart (a reconstructor that reads the level needs that);
         `free_up_to` says up to how many fields a reconstructor answers all masks at no extra cost.
         """
         rate_L = schedule.mask_rate(torch.tensor(self.levels, dtype=torch.float64)).float()
@@ -86,7 +86,7 @@ class ProbeGrid:
 
 @dataclass(frozen=True, eq=False)
 class Masks:
-    """Masks ready to be laid over rows: each view's mask rate, its weight, and its hidden cells where shared."""
+    """Masks to apply to rows: each view's mask rate, its weight, and its hidden cells where shared."""
 
     grid: ProbeGrid
     rate_K: Tensor

@@ -1,4 +1,4 @@
-"""Progress, said through one callback; a bar on the terminal is one way to listen."""
+"""Progress of long runs, reported through one callback; a bar on the terminal is one way to show it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Callback = Callable[[Progress], None]
 
 @contextmanager
 def listening(progress: bool | Callback | None) -> Iterator[Callback | None]:
-    """The callback to tell: the one given, a bar where one was asked for, or none.
+    """The callback to report to: the one given, a bar for True, none for False.
 
-    None asks for a bar on standard error if that is a terminal; it appears after two seconds.
+    None stands for a bar on standard error if that is a terminal; it appears after two seconds.
     """
     if callable(progress):
         yield progress

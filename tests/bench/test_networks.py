@@ -18,7 +18,7 @@ from maskdiff.bench.baselines import drl, dte, goad, icl, mcm, networks, pyod
 from maskdiff.bench.baselines.networks import Fitting, NormalRows, Scorer
 from maskdiff.errors import InputError, SettingError
 from maskdiff.progress import Progress
-from maskdiff.training.cuda_graphs import Replayed
+from maskdiff.training.cuda_graphs import ReplayedStep
 
 from ..handmade import recorded_on_cpu
 
@@ -143,7 +143,7 @@ def trained(name: str, *, replayed: bool = False, recordable: bool = True) -> tu
     optimiser = networks._adam(network, fitting, torch.device("cpu"), recordable=recordable)
     schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, 0.5)
     plain = networks._Step(network, rows.each, optimiser, generator)
-    step = Replayed(plain, recorded_on_cpu)
+    step = ReplayedStep(plain, recorded_on_cpu)
     losses = []
     for _ in range(6):
         for chosen in torch.randperm(20, generator=generator).split(8):

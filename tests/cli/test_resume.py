@@ -25,16 +25,16 @@ from .running import call, environment, same_model
 class Interrupting(Checkpoint):
     """Writes down the first look and then is interrupted, before what comes after is known."""
 
-    def keep(self, run, state):
-        super().keep(run, state)
+    def save(self, run, state):
+        super().save(run, state)
         raise KeyboardInterrupt
 
 
-def fitted(keeper=None, **settings):
+def fitted(checkpoint=None, **settings):
     table = connections(300, seed=3).drop(columns="id")
     training = maskdiff.Training(maskdiff.Steps(120), look_every=40, **settings)
     detector = maskdiff.TableDetector(maskdiff.MLPReconstructor(width=32, training=training), progress=False)
-    return detector.fit_batches(lambda: [table], keeper=keeper)
+    return detector.fit_batches(lambda: [table], checkpoint=checkpoint)
 
 
 @pytest.mark.parametrize("settings", [{}, {"average": 0.0}, {"warmup": 0.3}], ids=["default", "no average", "warmup"])
@@ -42,28 +42,28 @@ def test_a_resumed_training_gives_the_network_of_an_uninterrupted_one(settings, 
     path = str(tmp_path / "checkpoint")
     with pytest.raises(KeyboardInterrupt):
         fitted(Interrupting(path, seconds=0), **settings)
-    keeper = Checkpoint(path, resume=True, seconds=0)
-    resumed, whole = fitted(keeper, **settings), fitted(**settings)
-    assert keeper.resumed_at == 40
+    checkpoint = Checkpoint(path, resume=True, seconds=0)
+    resumed, whole = fitted(checkpoint, **settings), fitted(**settings)
+    assert checkpoint.resumed_at == 40
     weights = [detector.reconstructor_.network_.state_dict() for detector in (resumed, whole)]
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[1])
     assert resumed.calibration_.scores.tolist() == whole.calibration_.scores.tolist()
 
 
-def fitted_on_texts(keeper=None):
+def fitted_on_texts(checkpoint=None):
     training = maskdiff.Training(maskdiff.Steps(30), look_every=10, batch_size=16)
     small = TransformerReconstructor(width=16, heads=2, feed_forward=32, training=training)
     detector = maskdiff.TextDetector(small, probes=maskdiff.ProbeGrid((0.3,), 2), progress=False)
-    return detector.fit_batches(lambda: [messages(60, 1), messages(60, 2)], keeper=keeper)
+    return detector.fit_batches(lambda: [messages(60, 1), messages(60, 2)], checkpoint=checkpoint)
 
 
 def test_a_resumed_training_on_texts_ends_where_it_would_have_ended(tmp_path):
     path = str(tmp_path / "checkpoint")
     with pytest.raises(KeyboardInterrupt):
         fitted_on_texts(Interrupting(path, seconds=0))
-    keeper = Checkpoint(path, resume=True, seconds=0)
-    resumed, whole = fitted_on_texts(keeper), fitted_on_texts()
-    assert keeper.resumed_at == 10
+    checkpoint = Checkpoint(path, resume=True, seconds=0)
+    resumed, whole = fitted_on_texts(checkpoint), fitted_on_texts()
+    assert checkpoint.resumed_at == 10
     assert resumed.calibration_.scores.tolist() == whole.calibration_.scores.tolist()
 
 

@@ -94,7 +94,7 @@ def test_a_held_out_loss_that_no_longer_falls_ends_the_training():
     assert len(network.shown) == 5 * len(losses) < 4000
 
 
-def test_progress_is_told_at_every_look_and_at_the_end():
+def test_progress_is_reported_at_every_look_and_at_the_end():
     looks = []
     codes = random_codes(100, [2, 3])
     train_listening(codes, settings=Training(Steps(25), look_every=10), held_out=codes, callback=looks.append)
@@ -102,7 +102,7 @@ def test_progress_is_told_at_every_look_and_at_the_end():
     assert all(look.loss is not None and look.held_out_loss is not None for look in looks)
 
 
-def test_without_held_out_rows_no_held_out_loss_is_told():
+def test_without_held_out_rows_no_held_out_loss_is_reported():
     looks = []
     train_listening(random_codes(100, [2, 3]), settings=Training(Steps(5)), callback=looks.append)
     assert [look.held_out_loss for look in looks] == [None]
@@ -116,7 +116,7 @@ def test_averaged_weights_follow_the_path_and_forget_its_start():
     assert last is network
     assert not average.training
     assert not average.number.requires_grad
-    # The number rises all the way: an average that still held its start would lie near the middle, at a third or so.
+    # The number rises all the way: an average that still held its start would be near the middle, at a third or so.
     assert network.values == sorted(network.values)
     assert network.values[25] < float(average.number) < float(last.number)
 
@@ -178,7 +178,7 @@ def test_training_brings_the_held_out_loss_close_to_the_oracles(copies, objectiv
     assert trained - best < 0.1 * (begun - best)
 
 
-def test_the_held_out_loss_that_is_told_falls_towards_the_oracles(copies):
+def test_the_held_out_loss_falls_towards_the_oracles(copies):
     normal, held_out = copies
     looks = []
     fit(small(), normal, held_out=held_out, callback=looks.append)

@@ -95,7 +95,7 @@ def fit(
     reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines)
     with open_rows(rows, reading, again=True) as file, voice.progress() as progress, checkpoint.told(voice.note):
         detector, found = asked.begin(file, _labels(label, normal), progress)
-        detector.fit_batches(found.batches, found.n_rows, keeper=checkpoint)
+        detector.fit_batches(found.batches, found.n_rows, checkpoint=checkpoint)
         save(detector, out)
     checkpoint.done()
     voice.skipped(file.skipped)

@@ -29,7 +29,7 @@ from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback, listening
 from maskdiff.reconstructors import Reconstructor
 from maskdiff.score import aggregate_named
-from maskdiff.training import Keeper
+from maskdiff.training import CheckpointStore
 
 # How many normal rows are kept back to calibrate: a tenth, within these bounds, and never over a third.
 _FEWEST_HELD_OUT, _MOST_HELD_OUT = 100, 2000
@@ -95,12 +95,14 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         rows = self._read(X)
         return self._learn(lambda: [rows], rows.n_rows)
 
-    def fit_batches(self, batches: Batches, n_rows: int | None = None, *, keeper: Keeper | None = None) -> Self:
+    def fit_batches(
+        self, batches: Batches, n_rows: int | None = None, *, checkpoint: CheckpointStore | None = None
+    ) -> Self:
         """Learn from rows that come in parts; of a table larger than memory only the codes are held.
 
         `batches()` gives the parts, the same ones each time it is called; how the rows are cut into parts is no
-        matter. `n_rows` is the number of rows, counted by a pass of its own unless given. A `keeper` keeps the state
-        of a training that may be interrupted.
+        matter. `n_rows` is the number of rows, counted by a pass of its own unless given. A `checkpoint` stores the
+        state of a training that may be interrupted.
 
         >>> from maskdiff import TableDetector
         >>> parts = [[["cat", "meow"], ["dog", "woof"]] * 100] * 3
@@ -111,9 +113,9 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         def read() -> Iterable[Any]:
             return map(self._read, batches())
 
-        return self._learn(read, sum(rows.n_rows for rows in read()) if n_rows is None else n_rows, keeper)
+        return self._learn(read, sum(rows.n_rows for rows in read()) if n_rows is None else n_rows, checkpoint)
 
-    def _learn(self, batches: Batches, n_rows: int, keeper: Keeper | None = None) -> Self:
+    def _learn(self, batches: Batches, n_rows: int, checkpoint: CheckpointStore | None = None) -> Self:
         """Learn from these rows, read by `_read`; some of them are kept back to calibrate."""
         self._check_settings()
         reconstructor, self.probes_ = self._resolve()
@@ -127,17 +129,22 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             if self.contamination:
                 self._model(reconstructor, codes, kept_back, callback)
                 codes = self._without_oddest(codes, callback)
-            self._model(reconstructor, codes, kept_back, callback, keeper)
+            self._model(reconstructor, codes, kept_back, callback, checkpoint)
             judged = self.evidence_.left_out() if leaves_out else self.evidence_
             scores = judged.weigh(kept_back, stage="calibrating", callback=callback).score
             self.adopt_calibration(Calibration.from_scores(scores))
         return self
 
     def _model(
-        self, reconstructor: Any, codes: Codes, held_out: Codes, callback: Callback | None, keeper: Keeper | None = None
+        self,
+        reconstructor: Any,
+        codes: Codes,
+        held_out: Codes,
+        callback: Callback | None,
+        checkpoint: CheckpointStore | None = None,
     ) -> None:
         """The reconstructor and all evidence, learned from these rows."""
-        self.reconstructor_ = self._fit_reconstructor(reconstructor, codes, held_out, callback, keeper)
+        self.reconstructor_ = self._fit_reconstructor(reconstructor, codes, held_out, callback, checkpoint)
         self.evidence_ = self._gather(codes, held_out, callback)
 
     def _without_oddest(self, codes: Codes, callback: Callback | None) -> Codes:
@@ -226,7 +233,12 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return np.sort(order[held_out:]), np.sort(order[:held_out])
 
     def _fit_reconstructor(
-        self, reconstructor: Any, codes: Codes, held_out: Codes, callback: Callback | None, keeper: Keeper | None
+        self,
+        reconstructor: Any,
+        codes: Codes,
+        held_out: Codes,
+        callback: Callback | None,
+        checkpoint: CheckpointStore | None,
     ) -> Any:
         if not hasattr(reconstructor, "fit"):
             return reconstructor
@@ -238,7 +250,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             device=self.torch_device(),
             held_out=held_out,
             callback=callback,
-            **({} if keeper is None else {"keeper": keeper}),
+            **({} if checkpoint is None else {"checkpoint": checkpoint}),
         )
 
     # Scoring ---------------------------------------------------------------------------------------------------------

@@ -49,15 +49,15 @@ class Checkpoint:
         self.resumed_at = int(state["step"])
         return state
 
-    def keep(self, run: str, state: Callable[[], dict[str, Tensor]]) -> None:
+    def save(self, run: str, state: Callable[[], dict[str, Tensor]]) -> None:
         """Write the state down, if the last time was long enough ago."""
-        from safetensors.torch import save
+        from safetensors.torch import save as to_bytes
 
         if time.monotonic() - self._last < self.seconds:
             return
         parts = {name: part.detach().cpu().contiguous().clone() for name, part in state().items()}
         with open_output(str(self.path)) as file:
-            file.write(save(parts, metadata={"run": run}))
+            file.write(to_bytes(parts, metadata={"run": run}))
         self._last, self.kept = time.monotonic(), True
 
     @contextmanager

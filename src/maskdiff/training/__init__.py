@@ -1,6 +1,7 @@
 """The one training loop, its settings, and what it reads."""
 
-from maskdiff.training.loop import Keeper, seeded, train
+from maskdiff.training.checkpoint import CheckpointStore
+from maskdiff.training.loop import seeded, train
 from maskdiff.training.settings import Epochs, HeldOutLoss, Steps, StopRule, Training
 
-__all__ = ["Epochs", "HeldOutLoss", "Keeper", "Steps", "StopRule", "Training", "seeded", "train"]
+__all__ = ["CheckpointStore", "Epochs", "HeldOutLoss", "Steps", "StopRule", "Training", "seeded", "train"]

@@ -1,7 +1,9 @@
-"""A training step that is recorded once and replayed from then on.
+"""Training steps that are recorded once and replayed from then on, and the packed batches they read.
 
 The networks here are small and so are their batches: on a GPU, starting the hundreds of operations of a step takes far
 longer than computing them. A CUDA graph starts them all at once.
+
+Shapes: B rows, F fields (positions of token rows), M cells whose values are predicted.
 """
 
 from __future__ import annotations
@@ -9,27 +11,33 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
 import torch
 from torch import Generator, Tensor
+from torch.nn import functional
+
+from maskdiff.codes import Codes
+from maskdiff.masking import MaskedViews
+from maskdiff.training.batches import MaskedBatch
 
 Step = Callable[..., Tensor]
-# Runs a step as far as recording it needs; returns what does it again, and where its loss is found then.
+# Records a step without running it; returns what replays it, and the tensor each replay leaves the loss in.
 Record = Callable[[Callable[[], Tensor]], tuple[Callable[[], None], Tensor]]
 Key = tuple[Hashable, ...]
 Adam = TypeVar("Adam", bound=torch.optim.Optimizer)
 
-_AS_THEY_ARE = 2
+_STEPS_BEFORE_RECORDING = 2
 
 
-class Replayed:
-    """A step that takes tensors and returns the loss, recorded for each of their shapes and each value of the rest.
+class ReplayedStep:
+    """A step that takes tensors and returns the loss, recorded for each set of shapes and each value of its options.
 
-    The first steps of each kind are taken as they are: libraries set themselves up then, which cannot be recorded, and
-    what comes up twice in all is not worth it. They count like all others, so that nothing has to be undone. What is
-    returned is overwritten by the next step.
+    The first steps with each shape are taken as they are: libraries set themselves up then, which cannot be recorded,
+    and a shape that comes up only twice is not worth a recording. They count like all others, so nothing has to be
+    undone. The loss returned is overwritten by the next step.
     """
 
     def __init__(self, step: Step, record: Record) -> None:
@@ -38,23 +46,23 @@ class Replayed:
         self.taken: Counter[Key] = Counter()
         self.recorded: dict[Key, tuple[tuple[Tensor, ...], Callable[[], None], Tensor]] = {}
 
-    def __call__(self, *new: Tensor, **rest: Hashable) -> Tensor:
-        key = (*(tensor.shape for tensor in new), *rest.items())
+    def __call__(self, *tensors: Tensor, **options: Hashable) -> Tensor:
+        key = (*(tensor.shape for tensor in tensors), *options.items())
         self.taken[key] += 1
-        if self.taken[key] <= _AS_THEY_ARE:
-            return self.step(*new, **rest)
+        if self.taken[key] <= _STEPS_BEFORE_RECORDING:
+            return self.step(*tensors, **options)
         if key not in self.recorded:
-            given = tuple(tensor.clone() for tensor in new)
-            self.recorded[key] = (given, *self.record(lambda: self.step(*given, **rest)))
-        given, replay, loss = self.recorded[key]
-        for place, tensor in zip(given, new, strict=True):
-            place.copy_(tensor)
+            inputs = tuple(tensor.clone() for tensor in tensors)
+            self.recorded[key] = (inputs, *self.record(lambda: self.step(*inputs, **options)))
+        inputs, replay, loss = self.recorded[key]
+        for recorded_input, tensor in zip(inputs, tensors, strict=True):
+            recorded_input.copy_(tensor)
         replay()
         return loss
 
 
-class CudaGraphs:
-    """Records steps that are replayed one at a time, and so can share their memory; called within `own_stream`.
+class CudaGraphRecorder:
+    """Records steps that are replayed one at a time, and so can share their memory; called within `side_stream`.
 
     Random numbers come from the device's own generator or from the one given.
     """
@@ -65,7 +73,7 @@ class CudaGraphs:
 
     def __call__(self, step: Callable[[], Tensor]) -> tuple[Callable[[], None], Tensor]:
         graph = torch.cuda.CUDAGraph()
-        # From 2.14 on graphs find their generators by themselves, and say so if told.
+        # From 2.14 on graphs find their generators by themselves, and warn where one is registered.
         if self.generator is not None and torch.__version__ < "2.14":
             graph.register_generator_state(self.generator)
         with torch.cuda.graph(graph, pool=self.pool, stream=torch.cuda.current_stream()):
@@ -73,14 +81,28 @@ class CudaGraphs:
         return graph.replay, loss
 
 
-def told_of_recording(optimiser: Adam) -> Adam:
-    """An optimiser made with `capturable`, so that it does not warn of the steps that are taken as they are."""
+# Device type -> what records steps there.
+RECORDERS: dict[str, Callable[[], Record]] = {"cuda": CudaGraphRecorder}
+
+
+def choose_recorder(device: torch.device, *parts: object) -> Record | None:
+    """What records steps on this device; None where steps are taken as they are.
+
+    A part of the step (network, objective, schedule) that looks at values to decide what to do cannot be recorded. So
+    the class of each part has to say `can_be_recorded`; a subclass, which may compute something else, says it again.
+    """
+    recordable = all(vars(type(part)).get("can_be_recorded", False) for part in parts)
+    return RECORDERS[device.type]() if recordable and device.type in RECORDERS else None
+
+
+def without_capture_warning(optimiser: Adam) -> Adam:
+    """An optimiser made with `capturable`, which no longer warns about steps that are not recorded."""
     optimiser._warned_capturable_if_run_uncaptured = True
     return optimiser
 
 
 @contextmanager
-def own_stream(device: torch.device) -> Iterator[None]:
+def side_stream(device: torch.device) -> Iterator[None]:
     """On a GPU, work beside its default stream, where nothing can be recorded, and wait for the end; else nothing."""
     if device.type != "cuda":
         yield
@@ -95,3 +117,93 @@ def own_stream(device: torch.device) -> Iterator[None]:
 @cache  # libraries keep memory for every stream they have seen
 def _stream(device: torch.device) -> torch.cuda.Stream:
     return torch.cuda.Stream(device)
+
+
+# Packed batches ------------------------------------------------------------------------------------------------------
+
+
+def replay_packed(
+    step: Callable[[MaskedBatch], Tensor], record: Record, codes: Codes, device: torch.device
+) -> Callable[[MaskedBatch], Tensor]:
+    """The same step, recorded for each shape of the batches of these rows; each batch is sent in one piece."""
+    widest = None if codes.real is None else codes.values.shape[1]
+
+    def step_on_packed(packed: Tensor, *, shape: PackedShape) -> Tensor:
+        return step(unpack(packed, shape))
+
+    replayed = ReplayedStep(step_on_packed, record)
+
+    def take_step(batch: MaskedBatch) -> Tensor:
+        packed, shape = pack(batch, widest=widest)
+        return replayed(_send(packed, device), shape=shape)
+
+    return take_step
+
+
+@dataclass(frozen=True)
+class PackedShape:
+    """All that distinguishes one recorded step from another. `n_places` is the length of `MaskedViews.places_M`, 0 for
+    tables, which have none.
+    """
+
+    n_rows: int
+    width: int
+    n_places: int
+
+    @property
+    def parts(self) -> list[tuple[torch.dtype, tuple[int, ...]]]:
+        """The tensors in packing order: the widest numbers first, so that each starts at a multiple of its own size."""
+        cells, rows = (self.n_rows, self.width), (self.n_rows,)
+        numbers = [(torch.int64, cells), (torch.int64, (self.n_places,)), (torch.float32, rows), (torch.float32, rows)]
+        return [*numbers, *[(torch.bool, cells)] * 3]
+
+
+def pack(batch: MaskedBatch, *, widest: int | None) -> tuple[Tensor, PackedShape]:
+    """A masked batch as one run of bytes, which takes one copy to a device, and the shape that `unpack` needs.
+
+    Token rows (at most `widest` tokens; None for tables) are padded, so that they come in few shapes: in width, and in
+    the number of places to predict, the hidden ones first, others behind them as filling.
+    """
+    views = batch.views
+    codes_BF, hidden_BF, visible_BF = views.codes_BF, views.hidden[:, 0], views.visible[:, 0]
+    real_BF = torch.ones_like(hidden_BF) if views.real_BF is None else views.real_BF
+    places_M = torch.empty(0, dtype=torch.int64)
+    if widest is not None:
+        padding = (0, round_width(codes_BF.shape[1], widest) - codes_BF.shape[1])
+        cells = (codes_BF, hidden_BF, visible_BF, real_BF)
+        codes_BF, hidden_BF, visible_BF, real_BF = (functional.pad(part, padding) for part in cells)
+        real_BF[:, 0] = True  # attention over nothing would give NaN; nothing is predicted in an empty row
+        places_M = hidden_BF.flatten().logical_not().to(torch.uint8).argsort(stable=True)
+        places_M = places_M[: _round_places(int(hidden_BF.sum()), hidden_BF.numel())]
+    tensors = (codes_BF, places_M, views.mask_rate, batch.time_B, hidden_BF, visible_BF, real_BF)
+    shape = PackedShape(codes_BF.shape[0], codes_BF.shape[1], len(places_M))
+    pairs = zip(tensors, shape.parts, strict=True)
+    return torch.cat([tensor.to(dtype).flatten().view(torch.uint8) for tensor, (dtype, _) in pairs]), shape
+
+
+def unpack(packed: Tensor, shape: PackedShape) -> MaskedBatch:
+    """The batch that was packed, in the same memory."""
+    n_bytes = [dtype.itemsize * torch.Size(size).numel() for dtype, size in shape.parts]
+    codes_BF, places_M, rate_B, time_B, hidden_BF, visible_BF, real_BF = (
+        part.view(dtype).view(size) for part, (dtype, size) in zip(packed.split(n_bytes), shape.parts, strict=True)
+    )
+    places = places_M if shape.n_places else None
+    masks = (hidden_BF[:, None], visible_BF[:, None], rate_B[:, None])
+    return MaskedBatch(MaskedViews(codes_BF, *masks, None, real_BF, places), time_B)
+
+
+def _send(packed: Tensor, device: torch.device) -> Tensor:
+    """The same on the device, without waiting for it."""
+    return packed.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else packed.to(device)
+
+
+def round_width(width: int, widest: int) -> int:
+    """Up to a multiple of 8; for wide rows, of a quarter of the power of two below: 20 widths up to 512."""
+    step = max(8, (1 << (width.bit_length() - 1)) // 4)
+    return min(-(-width // step) * step, widest)
+
+
+def _round_places(n_hidden: int, n_cells: int) -> int:
+    """Room for the hidden cells: half are hidden on average, and hardly ever more than five eighths."""
+    usual = -(-n_cells * 5 // 8)
+    return usual if n_hidden <= usual else n_cells

@@ -36,10 +36,10 @@ class Epochs:
 
 @dataclass(frozen=True)
 class Steps:
-    """A number of steps, whatever the size of the table, but no more than `most_epochs` passes over it.
+    """A number of steps, whatever the size of the table, but at most `most_epochs` passes over it.
 
     "20 epochs" is 28 steps on a thousand rows and 16,000 on half a million; a number of steps is one setting for all.
-    The second bound keeps a small table from being learnt by heart.
+    The second bound keeps the network from memorising a small table.
     """
 
     number: int = 1000

@@ -20,7 +20,7 @@ from maskdiff.bench.baselines.encoded import Matrix
 from maskdiff.codes import FloatArray, distinct_rows
 from maskdiff.errors import InputError, SettingError
 from maskdiff.progress import Callback, Progress
-from maskdiff.training.cuda_graphs import CudaGraphs, Replayed, Step, own_stream, told_of_recording
+from maskdiff.training.cuda_graphs import CudaGraphRecorder, ReplayedStep, Step, side_stream, without_capture_warning
 
 _SCORED_AT_ONCE = 256
 # A GPU is kept busy by more rows than that, fewer where they are wide.
@@ -182,7 +182,7 @@ def _adam(network: Scorer, fitting: Fitting, device: torch.device, *, recordable
         capturable=recordable,
         fused=device.type in ("cpu", "cuda"),
     )
-    return told_of_recording(optimiser) if recordable else optimiser
+    return without_capture_warning(optimiser) if recordable else optimiser
 
 
 def _train(network: Scorer, rows: NormalRows, fitting: Fitting, seed: int, callback: Callback | None) -> None:
@@ -190,13 +190,13 @@ def _train(network: Scorer, rows: NormalRows, fitting: Fitting, seed: int, callb
     on_gpu = device.type == "cuda"
     generator = Generator(device).manual_seed(seed)
     network.train()
-    with own_stream(device):
+    with side_stream(device):
         optimiser = _adam(network, fitting, device, recordable=on_gpu)
         schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, fitting.decay)
         # A GPU would have to be waited for to know how many rows are distinct.
         step: Step = _Step(network, rows.each if on_gpu else rows.take, optimiser, generator)
         if on_gpu:
-            step = Replayed(step, CudaGraphs(generator))
+            step = ReplayedStep(step, CudaGraphRecorder(generator))
         for epoch in range(1, fitting.epochs + 1):
             order_N = torch.randperm(len(rows.which_N), generator=generator, device=device)
             for chosen_B in order_N.split(fitting.batch_size):
