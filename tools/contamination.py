@@ -21,9 +21,9 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from maskdiff import TableDetector
-from maskdiff.bench.markdown import markdown
-from maskdiff.bench.measure import metrics
-from maskdiff.bench.sets import TEST_SHARE, load_set
+from maskdiff.bench.runs.measure import metrics
+from maskdiff.bench.runs.sets import TEST_SHARE, load_set
+from maskdiff.bench.tables.markdown import markdown
 
 DETECTORS = {
     "default": lambda share: {},

@@ -22,11 +22,11 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
 from maskdiff import TableDetector
-from maskdiff.bench.markdown import markdown
-from maskdiff.bench.measure import Run, Split
-from maskdiff.bench.methods import METHODS, Method
-from maskdiff.bench.runner import run_bench
-from maskdiff.bench.sets import cut_table
+from maskdiff.bench.runs.measure import Run, Split
+from maskdiff.bench.runs.methods import METHODS, Method
+from maskdiff.bench.runs.runner import run_bench
+from maskdiff.bench.runs.sets import cut_table
+from maskdiff.bench.tables.markdown import markdown
 from maskdiff.encoders.table.encoder import TableEncoder
 
 # fmt: off

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import f1_score
 
-from maskdiff.bench.measure import Run, Split, measure, metrics
-from maskdiff.bench.methods import Method
-from maskdiff.bench.records import RecordFile
+from maskdiff.bench.runs.measure import Run, Split, measure, metrics
+from maskdiff.bench.runs.methods import Method
+from maskdiff.bench.runs.records import RecordFile
 from maskdiff.codes import FloatArray
 from maskdiff.datasets.text import split_text
 from maskdiff.detectors import MAIN, SequenceDetector, TextDetector, TokenDetector

@@ -33,8 +33,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from maskdiff.bench.baselines.networks import torch_device
-from maskdiff.bench.measure import Run, identity, metrics
-from maskdiff.bench.records import RecordFile
+from maskdiff.bench.runs.measure import Run, identity, metrics
+from maskdiff.bench.runs.records import RecordFile
 from maskdiff.codes import Codes, FloatArray
 from maskdiff.codes.windows import Windows
 from maskdiff.datasets.text import split_text

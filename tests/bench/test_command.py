@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from maskdiff.bench import runner, sets
-from maskdiff.bench.records import RecordFile, read_records
+from maskdiff.bench.runs import runner, sets
+from maskdiff.bench.runs.records import RecordFile, read_records
 from maskdiff.cli import main
 from maskdiff.datasets import make_claims
 

@@ -49,7 +49,7 @@ def tables(
     debug: options.Debug = False,
 ) -> int:
     """Measure methods on tables; a run that is in the file already is not repeated."""
-    from maskdiff.bench.tasks import Tables
+    from maskdiff.bench.runs.tasks import Tables
 
     return _measure(
         ctx.obj, Tables(data), out, sets=sets, methods=methods, seeds=range(seeds), device=device, jobs=jobs
@@ -78,8 +78,8 @@ def text(
     debug: options.Debug = False,
 ) -> int:
     """Measure methods on texts, those on embeddings where an embedder is given."""
-    from maskdiff.bench.embedders import as_embedder
-    from maskdiff.bench.tasks import Texts
+    from maskdiff.bench.runs.embedders import as_embedder
+    from maskdiff.bench.runs.tasks import Texts
 
     task = Texts(data, None if embedder is None else as_embedder(embedder, model=model, device=device))
     return _measure(ctx.obj, task, out, sets=sets, methods=methods, seeds=range(seeds), device=device, jobs=jobs)
@@ -98,7 +98,7 @@ def runtime(
     debug: options.Debug = False,
 ) -> int:
     """Time methods on the same rows, one after the other."""
-    from maskdiff.bench.tasks import runtime as task
+    from maskdiff.bench.runs.tasks import runtime as task
 
     return _measure(ctx.obj, task(data), out, sets=sets, methods=methods, seeds=range(1), device=device)
 
@@ -118,8 +118,8 @@ def summary(
     debug: options.Debug = False,
 ) -> None:
     """Tables of what was measured: average ranks, means and deviations, beside the published values."""
-    from maskdiff.bench.records import read_all
-    from maskdiff.bench.summary import summary
+    from maskdiff.bench.runs.records import read_all
+    from maskdiff.bench.tables.summary import summary
 
     voice: Output = ctx.obj
     found = summary(read_all(files, methods=_words(methods), sets=_words(sets)))
@@ -158,7 +158,7 @@ def figure(
 
 def _measure(voice: Output, task: Any, out: str, *, sets: Names, methods: Names, **how: Any) -> int:
     """Measure, say how it went; 1 where a run failed."""
-    from maskdiff.bench.runner import run_bench
+    from maskdiff.bench.runs.runner import run_bench
 
     voice.if_interrupted = KEPT
     say = None if not voice.quiet else lambda line: None

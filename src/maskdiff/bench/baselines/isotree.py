@@ -55,3 +55,8 @@ class CategoricalForest:
             return pd.Categorical.from_codes(levels.get_indexer(X[name].astype(object)), categories=levels)
 
         return pd.DataFrame({name: column(name) for name in X.columns}, index=X.index)
+
+
+def categorical_forest(*, seed: int = 0, device: str = "cpu") -> CategoricalForest:
+    """With isotree's defaults, always on the CPU."""
+    return CategoricalForest(seed=seed)

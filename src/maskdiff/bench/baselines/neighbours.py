@@ -83,3 +83,8 @@ class HammingNeighbours:
         known = values < torch.as_tensor(self.sizes_, device=device)
         columns = torch.zeros((len(codes), int(self.sizes_.sum())), device=device)
         return columns.scatter_(1, torch.where(known, values, 0) + first, known.float())
+
+
+def hamming_neighbours(k: int = 25, *, seed: int = 0, device: str = "auto") -> HammingNeighbours:
+    """With the paper's 25 neighbours; nothing is drawn."""
+    return HammingNeighbours(k, device=device)

@@ -1,7 +1,8 @@
 """Detectors as PyOD has them: four with the paper's settings for tables, the others with PyOD's own for embeddings.
 
 PyOD's COPOD and ECOD put the rows to score together with the normal ones and look at the joint empirical distribution:
-a row's score depends on the rows it comes with. That is kept as it is. Those four compute on the CPU.
+a row's score depends on the rows it comes with. That is kept as it is. Those four compute on the
+CPU, whatever device is given, and COPOD and ECOD draw nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class PyodDetector:
     def fit(self, X: Matrix) -> Self:
         """Learn from normal rows."""
         rows = np.asarray(X, dtype=np.float64)
-        with _private_randomness(self.seed), redirect_stdout(StringIO()):  # some tell of every epoch
+        with _private_randomness(self.seed), redirect_stdout(StringIO()):  # some print every epoch
             self.model_ = self.build(rows.shape[1]).fit(rows)
         return self
 
@@ -43,33 +44,33 @@ class PyodDetector:
         return self.sign * np.asarray(scores, dtype=np.float64)
 
 
-def copod() -> PyodDetector:
+def copod(*, seed: int = 0, device: str = "cpu") -> PyodDetector:
     """COPOD with PyOD's defaults."""
     model = _model("copod", "COPOD")
     return PyodDetector(lambda width: model())
 
 
-def ecod() -> PyodDetector:
+def ecod(*, seed: int = 0, device: str = "cpu") -> PyodDetector:
     """ECOD with PyOD's defaults."""
     model = _model("ecod", "ECOD")
     return PyodDetector(lambda width: model())
 
 
-def isolation_forest(*, trees: int = TREES, seed: int = 0) -> PyodDetector:
+def isolation_forest(*, trees: int = TREES, seed: int = 0, device: str = "cpu") -> PyodDetector:
     """Isolation forest of 300 trees on 256 rows each."""
     # The contamination only places PyOD's threshold, which is not used; the scores are those of "auto".
     model = _model("iforest", "IForest")
     return PyodDetector(lambda width: model(n_estimators=trees, random_state=seed), seed=seed)
 
 
-def deep_svdd(*, seed: int = 0, **settings: Any) -> PyodDetector:
+def deep_svdd(*, seed: int = 0, device: str = "cpu", **settings: Any) -> PyodDetector:
     """Deep SVDD with hidden layers of 100 and 50; keywords change the paper's settings."""
     model = _model("deep_svdd", "DeepSVDD")
     chosen = {**DEEP_SVDD, "random_state": seed, "verbose": 0, **settings}
     return PyodDetector(lambda width: model(n_features=width, **chosen), seed=seed)
 
 
-def lof() -> PyodDetector:
+def lof(*, seed: int = 0) -> PyodDetector:
     """Local outlier factor among the normal rows, 20 neighbours."""
     model = _model("lof", "LOF")
     return PyodDetector(lambda width: model(novelty=True))

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from maskdiff.bench.figures import levels, synthetic, theory
-from maskdiff.bench.pictures import check_picture
+from maskdiff.bench.figures.pictures import check_picture
 from maskdiff.errors import SettingError
 from maskdiff.progress import Callback
 

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from maskdiff.bench.pictures import figure_of, save
-from maskdiff.bench.sets import cut_table, load_set, table_names
+from maskdiff.bench.figures.pictures import figure_of, save
+from maskdiff.bench.runs.sets import cut_table, load_set, table_names
 from maskdiff.detectors import TableDetector
 from maskdiff.probes import PAPER_LEVELS, ProbeGrid
 from maskdiff.progress import Callback, Progress, listening

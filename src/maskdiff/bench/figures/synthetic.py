@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from maskdiff.bench.pictures import figure_of, save
+from maskdiff.bench.figures.pictures import figure_of, save
 from maskdiff.codes import BoolArray, FloatArray
 from maskdiff.datasets import NoisyCopiesOracle, make_noisy_copies
 from maskdiff.detectors import TableDetector

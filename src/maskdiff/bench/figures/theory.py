@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from maskdiff.bench.guarantees import SIZES, simulate
-from maskdiff.bench.pictures import figure_of, save
+from maskdiff.bench.figures.guarantees import SIZES, simulate
+from maskdiff.bench.figures.pictures import figure_of, save
 from maskdiff.progress import Callback, listening
 
 
@@ -20,7 +20,7 @@ def measure(
     seed: int = 0,
     progress: bool | Callback | None = None,
 ) -> pd.DataFrame:
-    """See `maskdiff.bench.guarantees.simulate`."""
+    """See `maskdiff.bench.figures.guarantees.simulate`."""
     with listening(progress) as callback:
         return simulate(sizes, n_rows=n_test, seed=seed, callback=callback)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskdiff.bench.embedders import Embedder, Endpoint, Folder, as_embedder
+from maskdiff.bench.runs.embedders import Embedder, Endpoint, Folder, as_embedder
 from maskdiff.errors import InputError, SettingError
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maskdiff.bench.detail_tables import alarm_table, evidence_table, promised
-from maskdiff.bench.summary import summary
+from maskdiff.bench.tables.alarms_and_evidence import alarm_table, evidence_table, promised
+from maskdiff.bench.tables.summary import summary
 from maskdiff.calibration import Calibration
 
 

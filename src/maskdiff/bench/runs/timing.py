@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from statistics import fmean
 
-from maskdiff.bench.measure import Record, Run
-from maskdiff.bench.records import run_of
+from maskdiff.bench.runs.measure import Record, Run
+from maskdiff.bench.runs.records import run_of
 
 
 class TimeLeft:

@@ -3,10 +3,12 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from maskdiff.bench.methods import METHODS
-from maskdiff.bench.ranks import average_ranks, published, published_results, ranks_among_published, results
+from maskdiff.bench.published.values import published, published_results
+from maskdiff.bench.runs.methods import METHODS
+from maskdiff.bench.tables.ranks import average_ranks, ranks_among_published
+from maskdiff.bench.tables.results import results
 
-from .made_records import record
+from ..made_records import record
 
 
 def test_ranks_of_the_published_tables_are_the_published_ranks() -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from maskdiff import datasets
-from maskdiff.bench.measure import Split
+from maskdiff.bench.runs.measure import Split
 from maskdiff.datasets.text import split_text
 from maskdiff.errors import SettingError
 

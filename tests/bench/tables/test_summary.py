@@ -5,11 +5,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from maskdiff.bench.critical import Diagram, critical_difference
-from maskdiff.bench.ranks import average_ranks, comparable, results, runtime_results, text_results
-from maskdiff.bench.summary import summary
+from maskdiff.bench.tables.critical_difference import Diagram, critical_difference
+from maskdiff.bench.tables.ranks import average_ranks, comparable
+from maskdiff.bench.tables.results import results, runtime_results, text_results
+from maskdiff.bench.tables.summary import summary
 
-from .made_records import failed, record
+from ..made_records import failed, record
 
 
 def test_a_set_that_a_method_lacks_is_left_out_of_the_ranks_and_named() -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from maskdiff.bench.baselines import neighbours, pyod
 from maskdiff.bench.baselines.encoded import Matrix, MatrixDetector
-from maskdiff.bench.embedders import Embedder, Folder
-from maskdiff.bench.methods import Detector, Method
+from maskdiff.bench.runs.embedders import Embedder, Folder
+from maskdiff.bench.runs.methods import Detector, Method
 from maskdiff.codes import FloatArray
 from maskdiff.detectors import TextDetector
 from maskdiff.encoders.tokens.tokenizers import make_tokenizer
@@ -72,8 +72,9 @@ def _gpt2() -> Tokenizer:
     return make_tokenizer("gpt2", [], 0)
 
 
-def _tokens(build: Callable[[int, str], MatrixDetector], published: str) -> Method:
-    return Method(lambda seed, device: TokenCodes(build(seed, device)), "baselines", published)
+def on_tokens(build: Callable[..., MatrixDetector], published: str | None = None) -> Method:
+    """A baseline that is given token codes; `build(seed=, device=)` makes its detector."""
+    return Method(lambda seed, device: TokenCodes(build(seed=seed, device=device)), "baselines", published)
 
 
 def _ours(published: str | None = None, **settings: Any) -> Method:
@@ -83,37 +84,37 @@ def _ours(published: str | None = None, **settings: Any) -> Method:
     return Method(build, "ours", published)
 
 
-METHODS: dict[str, Method] = {
+TEXT_METHODS: dict[str, Method] = {
     "default": _ours(),
     "paper": _ours("Parametric MaskDiff-AD", preset="paper"),
-    "copod": _tokens(lambda seed, device: pyod.copod(), "COPOD"),
-    "ecod": _tokens(lambda seed, device: pyod.ecod(), "ECOD"),
-    "hamming-knn": _tokens(lambda seed, device: neighbours.HammingNeighbours(25, device=device), "Hamming-kNN"),
-    "iforest": _tokens(lambda seed, device: pyod.isolation_forest(seed=seed), "Isolation Forest"),
+    "copod": on_tokens(pyod.copod, "COPOD"),
+    "ecod": on_tokens(pyod.ecod, "ECOD"),
+    "hamming-knn": on_tokens(neighbours.hamming_neighbours, "Hamming-kNN"),
+    "iforest": on_tokens(pyod.isolation_forest, "Isolation Forest"),
 }
 
 # With PyOD's own settings, as the published figures came about.
-ON_EMBEDDINGS: dict[str, Callable[[int], MatrixDetector]] = {
-    "ae": lambda seed: pyod.auto_encoder(seed=seed),
-    "deep-svdd": lambda seed: pyod.deep_svdd(seed=seed, batch_size=32, learning_rate=1e-4, hidden_neurons=[64, 32]),
-    "ecod": lambda seed: pyod.ecod(),
-    "iforest": lambda seed: pyod.isolation_forest(seed=seed, trees=100),
-    "lof": lambda seed: pyod.lof(),
-    "lunar": lambda seed: pyod.lunar(seed=seed),
-    "so-gaal": lambda seed: pyod.so_gaal(seed=seed),
-    "vae": lambda seed: pyod.vae(seed=seed),
+ON_EMBEDDINGS: dict[str, Callable[..., MatrixDetector]] = {
+    "ae": pyod.auto_encoder,
+    "deep-svdd": partial(pyod.deep_svdd, batch_size=32, learning_rate=1e-4, hidden_neurons=[64, 32]),
+    "ecod": pyod.ecod,
+    "iforest": partial(pyod.isolation_forest, trees=100),
+    "lof": pyod.lof,
+    "lunar": pyod.lunar,
+    "so-gaal": pyod.so_gaal,
+    "vae": pyod.vae,
 }
 
 
 def text_methods(embedder: Embedder | None = None) -> dict[str, Method]:
     """All methods; those on embeddings, named after the embedder, only where there is one."""
     if embedder is None:
-        return METHODS
+        return TEXT_METHODS
     embedded = {f"{embedder.name}+{name}": _embedded(build) for name, build in ON_EMBEDDINGS.items()}
     if isinstance(embedder.embed, Folder):
         embedded[f"default+{embedder.name}"] = _ours(embedder=embedder.embed.folder)
-    return {**METHODS, **embedded}
+    return {**TEXT_METHODS, **embedded}
 
 
-def _embedded(build: Callable[[int], MatrixDetector]) -> Method:
-    return Method(lambda seed, device: build(seed), EMBEDDED)
+def _embedded(build: Callable[..., MatrixDetector]) -> Method:
+    return Method(lambda seed, device: build(seed=seed), EMBEDDED)

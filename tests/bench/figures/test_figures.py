@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from maskdiff.bench import sets
 from maskdiff.bench.figures import FIGURES, levels, make_figure, synthetic
+from maskdiff.bench.runs import sets
 from maskdiff.cli import main
 from maskdiff.datasets import make_claims
 from maskdiff.errors import SettingError

@@ -24,8 +24,8 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from maskdiff import __version__
 from maskdiff.bench.baselines.networks import torch_device
-from maskdiff.bench.details import details, look
-from maskdiff.bench.methods import Method
+from maskdiff.bench.runs.details import details, look
+from maskdiff.bench.runs.methods import Method
 from maskdiff.errors import InputError
 
 _LIBRARIES = ("torch", "numpy", "pandas", "scikit-learn", "pyod", "isotree", "transformers")

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from maskdiff.bench import sets
-from maskdiff.bench.measure import Record, Run, failure, identity
-from maskdiff.bench.records import RecordFile, latest, of_task, read_records
-from maskdiff.bench.runner import run_all, run_bench
-from maskdiff.bench.tasks import Tables
-from maskdiff.bench.timing import TimeLeft
+from maskdiff.bench.runs import sets
+from maskdiff.bench.runs.measure import Record, Run, failure, identity
+from maskdiff.bench.runs.records import RecordFile, latest, of_task, read_records
+from maskdiff.bench.runs.runner import run_all, run_bench
+from maskdiff.bench.runs.tasks import Tables
+from maskdiff.bench.runs.timing import TimeLeft
 from maskdiff.datasets import make_claims
 from maskdiff.errors import BadLineError, SettingError
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from maskdiff.bench.ranks import METRICS, results
-from maskdiff.bench.runner import run_bench
-from maskdiff.bench.tasks import Tables
+from maskdiff.bench.published.values import METRICS
+from maskdiff.bench.runs.runner import run_bench
+from maskdiff.bench.runs.tasks import Tables
+from maskdiff.bench.tables.results import results
 
 # cmc and solar are small, u2r and r10 have few distinct rows. The forest is left out: its trees follow the version of
 # scikit-learn.

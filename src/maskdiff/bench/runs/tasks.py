@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from maskdiff.bench.embedders import Embedder
-from maskdiff.bench.measure import Record, Run, Split, failure, measure
-from maskdiff.bench.methods import METHODS, Method, chosen
-from maskdiff.bench.sets import cut_table, cut_texts, load_set, table_names, text_names
-from maskdiff.bench.text_methods import EMBEDDED, text_methods
+from maskdiff.bench.runs.embedders import Embedder
+from maskdiff.bench.runs.measure import Record, Run, Split, failure, measure
+from maskdiff.bench.runs.methods import METHODS, Method, chosen
+from maskdiff.bench.runs.sets import cut_table, cut_texts, load_set, table_names, text_names
+from maskdiff.bench.runs.text_methods import EMBEDDED, text_methods
 
 
 class Task(Protocol):

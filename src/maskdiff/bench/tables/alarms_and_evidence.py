@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import pandas as pd
 from scipy.stats import betabinom
 
-from maskdiff.bench.details import RATES
-from maskdiff.bench.measure import Record
+from maskdiff.bench.runs.details import RATES
+from maskdiff.bench.runs.measure import Record
 
 _SURE = 0.99
 

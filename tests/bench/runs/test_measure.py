@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from maskdiff.bench.measure import Run, Split, measure, metrics
-from maskdiff.bench.methods import METHODS, Detector, Method, chosen
-from maskdiff.bench.sets import ON_DEMAND, cut_table, table_names, text_names
+from maskdiff.bench.runs.measure import Run, Split, measure, metrics
+from maskdiff.bench.runs.methods import METHODS, Detector, Method, chosen
+from maskdiff.bench.runs.sets import ON_DEMAND, cut_table, table_names, text_names
 from maskdiff.errors import InputError, SettingError
 
 Labelled = tuple[pd.DataFrame, NDArray[np.int8]]

@@ -12,10 +12,10 @@ from functools import partial
 from itertools import product
 from queue import SimpleQueue
 
-from maskdiff.bench.measure import Record, Run, failure
-from maskdiff.bench.records import RecordFile, latest, run_of
-from maskdiff.bench.tasks import Task, execute
-from maskdiff.bench.timing import TimeLeft, span
+from maskdiff.bench.runs.measure import Record, Run, failure
+from maskdiff.bench.runs.records import RecordFile, latest, run_of
+from maskdiff.bench.runs.tasks import Task, execute
+from maskdiff.bench.runs.timing import TimeLeft, span
 from maskdiff.errors import SettingError
 
 Execute = Callable[[Run], Record]

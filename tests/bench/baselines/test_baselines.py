@@ -20,7 +20,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import maskdiff
 from maskdiff.bench.baselines import drl, dte, goad, icl, isotree, mcm, neighbours, pyod
 from maskdiff.bench.baselines.encoded import Encoded
-from maskdiff.bench.methods import METHODS
+from maskdiff.bench.runs.methods import METHODS
 from maskdiff.errors import MissingExtraError, SettingError
 
 
@@ -164,7 +164,7 @@ def test_without_isotree_the_error_says_how_to_get_it(cluster: pd.DataFrame, mon
 
 
 def test_the_bench_imports_without_the_extras() -> None:
-    code = "import sys; sys.modules.update(pyod=None, isotree=None); import maskdiff.bench.runner"
+    code = "import sys; sys.modules.update(pyod=None, isotree=None); import maskdiff.bench.runs.runner"
     env = {**os.environ, "PYTHONPATH": str(Path(maskdiff.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from maskdiff.bench.measure import Record, Run
+from maskdiff.bench.runs.measure import Record, Run
 from maskdiff.errors import BadLineError, DataNotFoundError
 
 

@@ -20,7 +20,7 @@ from maskdiff.errors import InputError, SettingError
 from maskdiff.progress import Progress
 from maskdiff.training.cuda_graphs import ReplayedStep
 
-from ..handmade import recorded_on_cpu
+from ...handmade import recorded_on_cpu
 
 # Fewer epochs, maps and masks than in the paper, and a learning rate for the few steps there are.
 LEARNERS: dict[str, Callable[[float], Any]] = {

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from maskdiff.bench.guarantees import CopiesScores, simulate
+from maskdiff.bench.figures.guarantees import CopiesScores, simulate
 from maskdiff.datasets import NoisyCopiesOracle
 
 

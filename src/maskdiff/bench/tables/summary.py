@@ -9,23 +9,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from maskdiff.bench.critical import Diagram
-from maskdiff.bench.detail_tables import alarm_table, evidence_table
-from maskdiff.bench.markdown import markdown, wide
-from maskdiff.bench.measure import Record
-from maskdiff.bench.ranks import (
-    METRICS,
-    SECONDS,
-    average_ranks,
-    comparable,
-    published_ranks,
-    published_texts,
-    ranks_among_published,
-    results,
-    runtime_results,
-    text_results,
-)
-from maskdiff.bench.records import latest, of_task
+from maskdiff.bench.published.values import METRICS, SECONDS, published_texts
+from maskdiff.bench.runs.measure import Record
+from maskdiff.bench.runs.records import latest, of_task
+from maskdiff.bench.tables.alarms_and_evidence import alarm_table, evidence_table
+from maskdiff.bench.tables.critical_difference import Diagram
+from maskdiff.bench.tables.markdown import markdown, wide
+from maskdiff.bench.tables.ranks import average_ranks, comparable, published_ranks, ranks_among_published
+from maskdiff.bench.tables.results import results, runtime_results, text_results
 
 FAR = 2.0  # published deviations beyond which a difference is listed
 
@@ -47,7 +38,7 @@ class Summary:
             path.write_text(text, encoding="utf-8")
         if picture is None or not self.diagrams:
             return list(texts)
-        from maskdiff.bench.critical import draw
+        from maskdiff.bench.figures.critical_difference import draw
 
         drawn = folder / f"critical_difference.{picture}"
         draw(self.diagrams, drawn)
