@@ -186,7 +186,7 @@ def test_integers_too_large_for_a_machine_are_numbers_too(detector, normal_rows)
     huge = [2**70 + 2**60 * (i % 50) for i in range(600)]
     detector.fit(normal_rows.assign(huge=huge))
     field = detector.encoder_.schema_.fields[4]
-    assert (field.kind, field.size) == ("number", 15)
+    assert (field.type, field.size) == ("number", 15)
     assert np.isfinite(detector.anomaly_score(normal_rows.head(4).assign(huge=[2**70, 2**80, -(2**90), 1]))).all()
 
 

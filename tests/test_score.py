@@ -261,7 +261,7 @@ def test_surprise_is_bounded_by_the_probability_floor(new, answer, surprise):
 def test_the_bound_holds_for_unseen_values_of_huge_columns():
     schema = schema_of([[0]] * 2 + [[1]] * 3)
     field = schema.fields[0]
-    huge = type(field)(field.name, field.kind, field.labels, (10**15, 2), 0)
+    huge = type(field)(field.name, field.type, field.labels, (10**15, 2), 0)
     codes = codes_of([[2]], type(schema)((huge,)))
     cells = score_cells(Certain(-0.1), codes, probes=ProbeGrid(LEVELS, 3), schedule=Linear())
     assert cells.surprise[0, 0] == pytest.approx(-math.log(1e-12), rel=1e-6)

@@ -190,10 +190,10 @@ def _by_width(codes: Codes) -> Iterator[tuple[int, NDArray[np.int64]]]:
 
     So no padding is computed, and a row's masks are those of its own length, whatever rows stand beside it.
     """
-    if codes.real is None or len(codes.schema) > 1:
+    if not codes.is_tokens:
         yield codes.values.shape[1], np.arange(len(codes))
         return
-    lengths = codes.real.sum(axis=1)
+    lengths = codes.lengths
     for length in np.unique(lengths[lengths > 0]):
         yield int(length), np.flatnonzero(lengths == length)
 

@@ -160,7 +160,7 @@ def test_a_text_cannot_command_the_terminal(inbox, tmp_path):
 
 def test_inspect_and_evaluate_know_texts(inbox):
     told = json.loads(call("inspect", inbox / "text.maskdiff", "--json").out)
-    assert [(column["name"], column["kind"]) for column in told["columns"]] == [("message", "tokens")]
+    assert [(column["name"], column["type"]) for column in told["columns"]] == [("message", "tokens")]
     measured = json.loads(call("evaluate", inbox / "text.maskdiff", inbox / "new.csv", "--label", "y", "--json").out)
     new = pd.read_csv(inbox / "new.csv")
     scores = maskdiff.load(inbox / "text.maskdiff").anomaly_score(new["message"])

@@ -71,8 +71,8 @@ def test_bins_differ_by_their_steps_and_by_all_of_them_from_what_is_missing_or_u
     values[:5, 0] = values[:5, 1] = np.arange(5)
     counts = [tuple(np.bincount(column).tolist()) for column in values.T]
     fields = (
-        Field("age", "number", ("1", "2", "3", "4", "missing"), counts[0]),
-        Field("day", "date", ("a", "b", "c", "d", "e"), counts[1]),
+        Field("age", "number", ("1", "2", "3", "4", "missing"), counts[0], ordered=True),
+        Field("day", "date", ("a", "b", "c", "d", "e"), counts[1], ordered=True),
     )
     normal, asked = Codes(values, Schema(fields)), np.array([[0, 4], [4, 0], [5, 5], [2, 2]])
 

@@ -163,5 +163,5 @@ def _described(column: dict[str, Any]) -> tuple[str, ...]:
     missing = "" if not column["missing"] else percent(column["missing"])
     if column["left_out"]:
         return column["name"], f"left out: {column['left_out']}", "", missing
-    kind = column["kind"]
-    return column["name"], _READ_AS.get(kind, kind), f"{column['codes']:,} {_CODES.get(kind, 'categories')}", missing
+    name = column["type"]
+    return column["name"], _READ_AS.get(name, name), f"{column['codes']:,} {_CODES.get(name, 'categories')}", missing

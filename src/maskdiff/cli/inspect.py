@@ -69,7 +69,7 @@ def _line(column: dict[str, Any], labels: bool) -> tuple[str, ...]:
         return column["name"], f"left out: {column['left_out']}", "", missing, ""
     words = [f"{label} ({count:,})" if labels else label for label, count in column["labels"].items()]
     more = ", ..." if column["codes"] > len(words) else ""
-    return column["name"], column["kind"], f"{column['codes']:,}", missing, ", ".join(words) + more
+    return column["name"], column["type"], f"{column['codes']:,}", missing, ", ".join(words) + more
 
 
 def _settings(detector: TableDetector) -> dict[str, Any]:

@@ -13,9 +13,10 @@ from maskdiff.codes.schema import BoolArray, IntArray, Schema
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """Encoded rows: `values` (N, F), and which cells are known to the schema.
+    """Encoded rows: `values` (N, F), and the schema that says what they stand for.
 
-    `known` is False for unseen values; `real` is False for padding (None: every cell is real).
+    `real` is False for padding (None: every cell is real). A row of a table has one field for each of its cells; a
+    row of tokens has one field, the alphabet that all its positions share.
     """
 
     values: IntArray
@@ -27,7 +28,21 @@ class Codes:
 
     @property
     def known(self) -> BoolArray:
+        """Which cells hold a value seen in the normal rows, shape (N, F)."""
         return self.values < self.schema.sizes
+
+    @property
+    def is_tokens(self) -> bool:
+        """Whether these are rows of tokens: they share one alphabet, and may be padded."""
+        return len(self.schema) == 1 and (self.real is not None or self.values.shape[1] > 1)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many cells of each row are real, shape (N,)."""
+        if self.real is None:
+            return np.full(len(self), self.values.shape[1], np.int64)
+        lengths: NDArray[np.int64] = self.real.sum(axis=1, dtype=np.int64)
+        return lengths
 
     def take(self, rows: IntArray | slice | Sequence[int] | BoolArray) -> Codes:
         """These rows, in this order."""
@@ -35,15 +50,15 @@ class Codes:
 
     def distinct(self) -> tuple[Codes, NDArray[np.int64], NDArray[np.int64]]:
         """The distinct rows, where each row is among them, and how often each occurs."""
-        told_apart = self.values if self.real is None else np.concatenate([self.values, self.real], axis=1)
-        first, inverse, counts = distinct_rows(told_apart)
+        compared = self.values if self.real is None else np.concatenate([self.values, self.real], axis=1)
+        first, inverse, counts = distinct_rows(compared)
         return self.take(first), inverse, counts
 
 
 def distinct_rows(values: IntArray) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Index of the first of each set of equal rows, each row's set, and the sets' sizes.
 
-    Rows are compared as strings of bytes, which is exact and needs one sort whatever the number of columns.
+    Rows are compared as strings of bytes, which is exact and takes one sort for any number of columns.
     """
     rows = np.ascontiguousarray(values)
     if rows.shape[1] == 0 or len(rows) == 0:

@@ -24,14 +24,17 @@ BoolArray = NDArray[np.bool_]
 class Field:
     """One column or token position: what its codes stand for, and how often normal rows held them.
 
-    `singletons` counts the raw values seen exactly once, before rare values were folded together.
+    `type` is the name of the column's type ("category", "number", "date", ...), or "token". `singletons` counts the
+    raw values seen exactly once, before rare values were folded together. `ordered` says that the codes follow the
+    order of what they stand for, as bins do, so that some codes are further apart than others.
     """
 
     name: str
-    kind: str
+    type: str
     labels: tuple[str, ...]
     counts: tuple[int, ...]
     singletons: int = 0
+    ordered: bool = False
 
     @property
     def size(self) -> int:
@@ -54,18 +57,19 @@ class Field:
 
     @property
     def n_ordered(self) -> int:
-        """How many codes, from the first on, stand in the order of what they mean: bins do, categories do not."""
-        return self.size - (self.labels[-1] == "missing") if self.kind in ("number", "date") else 0
+        """How many codes, from the first on, are in order: all but *rare* and *missing*; 0 for categories."""
+        return self.size - len({"rare", "missing"} & {*self.labels[-2:]}) if self.ordered else 0
 
     @property
     def typical_difference(self) -> float:
-        """Root mean square of the difference between two normal rows; where none differ, as if one row of all did.
+        """Root mean square of the difference between two normal rows; where none differ, as if one row did.
 
-        Bins differ by the number of steps between them and by all of them from a missing number; categories by one.
+        Ordered codes differ by the number of steps between them, and by all steps from a missing value; categories
+        differ by one.
 
         >>> Field("colour", "category", ("red", "blue"), (2, 2)).typical_difference ** 2
         0.5000000000000001
-        >>> Field("age", "number", ("[0, 9]", "(9, 50]", "(50, 99]"), (2, 1, 2)).typical_difference ** 2
+        >>> Field("age", "number", ("[0, 9]", "(9, 50]", "(50, 99]"), (2, 1, 2), ordered=True).typical_difference ** 2
         1.6
         """
         share, n = np.array(self.counts) / sum(self.counts), self.n_ordered
@@ -111,7 +115,7 @@ class Schema:
 
     @cached_property
     def _two_rarest(self) -> NDArray[np.int64]:
-        """The codes of each field with the fewest normal rows, shape (2, F); the same twice where there is but one."""
+        """The codes of each field with the fewest normal rows, shape (2, F); the same twice where there is only one."""
         ranked = (np.argsort(f.counts, kind="stable") for f in self.fields)
         return np.array([[codes[0], codes[min(1, len(codes) - 1)]] for codes in ranked], dtype=np.int64).T
 

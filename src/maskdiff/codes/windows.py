@@ -59,7 +59,7 @@ class Windows(Codes):
 
 def narrowed(codes: Codes) -> Codes:
     """Token rows without the padding behind the longest of them; a table as it is."""
-    if codes.real is None or len(codes.schema) > 1:
+    if codes.real is None or not codes.is_tokens:
         return codes
     real = codes.real[:, : max(1, int(codes.real.sum(axis=1).max(initial=0)))]
     return replace(codes, values=codes.values[:, : real.shape[1]], real=None if real.all() else real)

@@ -35,7 +35,7 @@ class Encoder(Protocol):
         """What stands at these places, one for each pair of a row and a field or position."""
 
     def summary(self) -> list[dict[str, Any]]:
-        """How each column was read: name, kind, codes, missing, left_out."""
+        """How each column was read: name, type, codes, missing, left_out."""
 
     def to_state(self) -> dict[str, Any]:
         """Everything that was set and learned, as plain texts, numbers, lists and dicts."""

@@ -73,12 +73,11 @@ def explanation_table(
     import pandas as pd
 
     fields = codes.schema.fields
-    shared = len(fields) == 1 < codes.values.shape[1]  # token positions share one alphabet
-    label = [fields[0 if shared else j].label(int(v)) for j, v in zip(cells.field, expected, strict=True)]
+    label = [fields[0 if codes.is_tokens else j].label(int(v)) for j, v in zip(cells.field, expected, strict=True)]
     return pd.DataFrame(
         {
             "row": cells.row,
-            "column": [fields[0].name if shared else fields[j].name for j in cells.field],
+            "column": [fields[0 if codes.is_tokens else j].name for j in cells.field],
             "value": display(cells.row, cells.field),
             "contribution": cells.contribution,
             "share": cells.share,

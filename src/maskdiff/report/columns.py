@@ -88,7 +88,7 @@ class Columns:
         rows = np.arange(table.n_rows)
         columns = []
         for at, field in enumerate(codes.schema):
-            number = field.kind == "number"
+            number = field.type == "number"
             words = self.encoder.display(table, rows, [at] * len(rows))
             columns.append([shown(word, number=number) for word in words])
         return list(zip(*columns, strict=True))
@@ -103,13 +103,13 @@ class Columns:
         for line in told.itertuples(index=False):
             i, j = int(line.row), at[line.column]
             code, field = int(verdicts.codes.values[i, j]), fields[j]
-            value = shown(line.value, number=field.kind == "number")
+            value = shown(line.value, number=field.type == "number")
             cell = ExplainedCell(
                 field=j,
                 value=value,
-                pattern=value if field.kind == "category" or code == field.size else field.label(code),
+                pattern=value if not field.ordered or code == field.size else field.label(code),
                 share=float(line.share),
-                expected=shown(line.expected, number=field.kind == "number"),
+                expected=shown(line.expected, number=field.type == "number"),
                 probability=float(line.expected_probability),
                 odd=bool(odd[i, j]),
                 unseen=code == field.size,

@@ -47,7 +47,7 @@ class ColumnDrift:
     """
 
     name: str
-    kind: str
+    type: str
     distance: float
     by_chance: float
     p_value: float
@@ -124,7 +124,7 @@ class DriftCounts:
         unseen = int(self.counts[at][-1]) - self.newly_missing[at]
         return ColumnDrift(
             field.name,
-            field.kind,
+            field.type,
             distance=total_variation(before, now) if self.n_rows else 0.0,
             by_chance=distance_by_chance(learned, self.counts[at]),
             p_value=min(1.0, 2 * min(same_by_chance(learned, self.counts[at]), new_by_chance(field, self.counts[at]))),

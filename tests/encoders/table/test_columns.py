@@ -93,7 +93,7 @@ def test_objects_without_a_text_are_refused_by_name() -> None:
 
 def test_decimal_objects_are_numbers() -> None:
     field = field_of([Decimal(n) / 4 for n in range(30)], bins=2, tails=0)
-    assert (field.kind, field.labels) == ("number", ("[0, 3.5]", "(3.5, 7.25]"))
+    assert (field.type, field.labels) == ("number", ("[0, 3.5]", "(3.5, 7.25]"))
 
 
 @pytest.mark.parametrize("kind", [pa.decimal128(30, 2), pa.decimal256(40, 2), pa.float32(), pa.int16(), pa.uint64()])
@@ -169,9 +169,9 @@ def test_a_value_called_missing_rare_or_unseen_is_not_mistaken_for_it() -> None:
 
 
 def test_more_than_twenty_distinct_numbers_are_cut_into_ten_quantile_bins() -> None:
-    assert field_of([n % 20 / 2 for n in range(210)]).kind == "category"
+    assert field_of([n % 20 / 2 for n in range(210)]).type == "category"
     field = field_of([n % 21 / 2 for n in range(210)], tails=0)
-    assert (field.kind, field.size) == ("number", 10)
+    assert (field.type, field.size) == ("number", 10)
     assert min(field.counts) >= 20
 
 
@@ -269,7 +269,7 @@ DAYS = [datetime(2024, 1, 1) + timedelta(days=n) for n in range(40)]
 )
 def test_dates_of_every_type_are_cut_into_intervals_of_dates(frame: Any) -> None:
     field = TableEncoder(bins=2).fit(frame).schema_.fields[0]
-    assert (field.kind, field.counts) == ("date", (20, 20))
+    assert (field.type, field.counts) == ("date", (20, 20))
     assert field.labels == ("[2024-01-01, 2024-01-20]", "(2024-01-20, 2024-02-09]")
 
 

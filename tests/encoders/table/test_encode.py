@@ -121,7 +121,7 @@ def test_two_columns_of_one_name_are_refused_at_fit_and_at_scoring(encoder: Tabl
 def test_numpy_columns_are_named_by_position() -> None:
     encoder = TableEncoder({"x1": "category"}).fit(np.arange(80).reshape(40, 2) % 30)
     assert encoder.feature_names_in_.tolist() == ["x0", "x1"]
-    assert [field.kind for field in encoder.schema_] == ["category", "category"]
+    assert [field.type for field in encoder.schema_] == ["category", "category"]
     assert not encoder.named_
     assert TableEncoder().fit(NORMAL).named_
 

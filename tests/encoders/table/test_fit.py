@@ -140,7 +140,7 @@ def test_dropped_columns_are_left_out_without_warning_and_may_be_absent() -> Non
 
 def test_numbers_can_be_read_as_categories() -> None:
     field = TableEncoder({"a": "category"}).fit(keep(np.arange(N) / 2)).schema_.fields[0]
-    assert (field.kind, field.size, field.labels[:2]) == ("category", N, ("0", "0.5"))
+    assert (field.type, field.size, field.labels[:2]) == ("category", N, ("0", "0.5"))
 
 
 def test_text_can_be_read_as_numbers_or_dates() -> None:
@@ -279,9 +279,9 @@ def test_the_summary_says_how_every_column_was_read() -> None:
     with pytest.warns(LeftOutWarning):
         encoder = TableEncoder({"note": "drop"}).fit(frame)
     assert encoder.summary() == [
-        {"name": "id", "kind": None, "codes": 0, "missing": 0.0, "left_out": encoder.left_out_["id"]},
-        {"name": "x", "kind": "number", "codes": 12, "missing": 0.0, "left_out": None},
-        {"name": "y", "kind": "category", "codes": 2, "missing": 0.5, "left_out": None},
-        {"name": "z", "kind": None, "codes": 0, "missing": 1.0, "left_out": "all values are missing"},
-        {"name": "note", "kind": None, "codes": 0, "missing": None, "left_out": "dropped, as asked"},
+        {"name": "id", "type": None, "codes": 0, "missing": 0.0, "left_out": encoder.left_out_["id"]},
+        {"name": "x", "type": "number", "codes": 12, "missing": 0.0, "left_out": None},
+        {"name": "y", "type": "category", "codes": 2, "missing": 0.5, "left_out": None},
+        {"name": "z", "type": None, "codes": 0, "missing": 1.0, "left_out": "all values are missing"},
+        {"name": "note", "type": None, "codes": 0, "missing": None, "left_out": "dropped, as asked"},
     ]

@@ -58,7 +58,7 @@ def first_seen(codes: Codes) -> list[NDArray[np.int64]]:
     numbers = []
     for field, column in zip(codes.schema, codes.values.T, strict=True):
         order = np.arange(field.size + 1)
-        if field.kind == "category":
+        if not field.ordered:
             order[:-1] = np.unique(column, return_index=True)[1].argsort()
         numbers.append(order.argsort())
     return numbers

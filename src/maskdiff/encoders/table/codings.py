@@ -118,7 +118,7 @@ class ColumnCoder:
         return {
             "name": self.field.name,
             "family": self.family,
-            "kind": self.field.kind,
+            "kind": self.field.type,
             "labels": list(self.field.labels),
             "counts": list(self.field.counts),
             "singletons": self.field.singletons,
@@ -156,7 +156,7 @@ class ColumnCoder:
 
 def field_from(state: dict[str, Any]) -> Field:
     labels, counts = tuple(state["labels"]), tuple(state["counts"])
-    return Field(str(state["name"]), str(state["kind"]), labels, counts, state["singletons"])
+    return Field(str(state["name"]), str(state["kind"]), labels, counts, state["singletons"], "edges" in state)
 
 
 def coding_from(state: dict[str, Any]) -> Levels | Bins:
@@ -215,7 +215,9 @@ def learn_bins(
     # Inside the range every number has its bin; beyond it is as likely as that an end was reached by one row alone.
     once = int((sample.counts[[0, -1]] == 1).sum()) if tails else 0
     within = (float(learned.range[0]), float(learned.range[1])) if tails else None
-    return Bins(tuple(edges.tolist()), within), Field(learned.name, reading.kind, tuple(labels), counts, once)
+    return Bins(tuple(edges.tolist()), within), Field(
+        learned.name, reading.kind, tuple(labels), counts, once, ordered=True
+    )
 
 
 def quantile_edges(values: FloatArray, counts: NDArray[np.int64], bins: int, tails: int = 0) -> FloatArray:

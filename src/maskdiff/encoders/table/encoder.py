@@ -209,16 +209,16 @@ class TableEncoder:
         return list(words)
 
     def summary(self) -> list[dict[str, Any]]:
-        """How each column was read: name, kind, number of codes, share of missing values, why it was left out.
+        """How each column was read: name, type, number of codes, share of missing values, why it was left out.
 
         >>> TableEncoder({"note": "drop"}).fit([["a", None], ["b", 2]]).summary()[1]
-        {'name': 'x1', 'kind': 'category', 'codes': 2, 'missing': 0.5, 'left_out': None}
+        {'name': 'x1', 'type': 'category', 'codes': 2, 'missing': 0.5, 'left_out': None}
         """
         fields = {field.name: field for field in self.schema_}
         return [
             {
                 "name": name,
-                "kind": fields[name].kind if name in fields else None,
+                "type": fields[name].type if name in fields else None,
                 "codes": fields[name].size if name in fields else 0,
                 "missing": self._missing.get(name),
                 "left_out": self.left_out_.get(name),

@@ -116,9 +116,9 @@ class TokenEncoder:
         """How the column was read, as for tables; how many rows were empty is not kept.
 
         >>> SequenceEncoder(" ").fit(["open read", "open close"]).summary()
-        [{'name': 'sequence', 'kind': 'symbols', 'codes': 3, 'missing': None, 'left_out': None}]
+        [{'name': 'sequence', 'type': 'symbols', 'codes': 3, 'missing': None, 'left_out': None}]
         """
-        told = {"kind": self.parts, "codes": self.schema_.fields[0].size, "missing": None, "left_out": None}
+        told = {"type": self.parts, "codes": self.schema_.fields[0].size, "missing": None, "left_out": None}
         return [{"name": name} | told for name in self.schema_.names]
 
     # Keeping ---------------------------------------------------------------------------------------------------------

@@ -1,0 +1,47 @@
+"""Codes: rows of a table and rows of tokens."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from maskdiff.codes import Codes, Field, Schema
+from maskdiff.codes.windows import cut_rows, narrowed
+
+TOKENS = Schema((Field("text", "token", tuple("abc"), (5, 5, 5)),))
+ONE_COLUMN = Schema((Field("a", "category", tuple("abc"), (5, 5, 5)),))
+TWO_COLUMNS = Schema((ONE_COLUMN.fields[0], Field("b", "category", tuple("xy"), (5, 5))))
+
+
+@pytest.mark.parametrize("lengths", [(3, 1), (2, 2), (1, 1), (0,)], ids=str)
+def test_rows_cut_into_windows_are_tokens(lengths: tuple[int, ...]) -> None:
+    rows = cut_rows([np.zeros(n, np.int64) for n in lengths], TOKENS, max_length=5, overlap=1)
+    assert rows.is_tokens
+    assert rows.lengths.tolist() == list(lengths)
+
+
+def test_tokens_without_padding_are_still_tokens() -> None:
+    rows = narrowed(cut_rows([np.zeros(2, np.int64)] * 3, TOKENS, max_length=5, overlap=1))
+    assert rows.real is None
+    assert rows.is_tokens
+    assert rows.lengths.tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("schema", [ONE_COLUMN, TWO_COLUMNS], ids=["one column", "two columns"])
+def test_rows_of_a_table_are_not_tokens(schema: Schema) -> None:
+    rows = Codes(np.zeros((4, len(schema)), np.uint8), schema)
+    assert not rows.is_tokens
+    assert rows.lengths.tolist() == [len(schema)] * 4
+
+
+def test_equal_rows_are_found_with_their_number() -> None:
+    rows = Codes(np.array([[0, 1], [2, 0], [0, 1]]), TWO_COLUMNS)
+    distinct, place, counts = rows.distinct()
+    assert distinct.values[place].tolist() == rows.values.tolist()
+    assert sorted(counts.tolist()) == [1, 2]
+
+
+def test_padding_tells_rows_apart() -> None:
+    values = np.zeros((2, 2), np.int64)
+    rows = Codes(values, TOKENS, np.array([[True, True], [True, False]]))
+    assert len(rows.distinct()[0]) == 2
