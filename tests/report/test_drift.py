@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from maskdiff.encoders.table.encoder import TableEncoder
-from maskdiff.report.drift import ColumnDrift, DriftCounts, distance_by_chance, same_by_chance
+from maskdiff.report.column_drift import ColumnDrift, DriftCounts
+from maskdiff.report.drift import distance_by_chance, homogeneity_p_value
 
 
 def drift_of(normal: dict[str, Any], scored: dict[str, Any], parts: int = 1) -> dict[str, ColumnDrift]:
@@ -82,7 +83,7 @@ def test_the_chi_square_test_agrees_with_scipy() -> None:
     from scipy.stats import chi2_contingency
 
     learned, scored = np.array([120, 80, 50]), np.array([60, 70, 20])
-    assert same_by_chance(learned, scored) == pytest.approx(chi2_contingency([learned, scored]).pvalue)
+    assert homogeneity_p_value(learned, scored) == pytest.approx(chi2_contingency([learned, scored]).pvalue)
 
 
 def test_no_rows_have_not_drifted() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from maskdiff.detectors import TableDetector
 from maskdiff.report import write_report
-from maskdiff.report.words import shown
+from maskdiff.report.formatting import display_value
 
 from ..conftest import make_connections
 from .pages import VOID, Page, connections_detector, odd_connections, report_on
@@ -67,7 +67,8 @@ def services(values: list[str]) -> pd.DataFrame:
 
 def as_displayed(values: list[str]) -> list[str]:
     X = services(values)
-    return [shown(word) for word in connections_detector().encoder_.display(X, range(len(X)), ["service"] * len(X))]
+    texts = connections_detector().encoder_.display(X, range(len(X)), ["service"] * len(X))
+    return [display_value(text) for text in texts]
 
 
 @given(st.lists(texts, min_size=1, max_size=8))
@@ -95,8 +96,8 @@ def test_names_titles_and_sources_are_shown_as_text(names: list[str], told: str)
     X = odd_connections(12).set_axis(names, axis=1)
     page = report_on(X, detector, source=told, model=told, title=told)
     check_harmless(page)
-    assert [column["name"] for column in page.data["columns"]] == [shown(name) for name in names]
-    assert shown(told) in page.text
+    assert [column["name"] for column in page.data["columns"]] == [display_value(name) for name in names]
+    assert display_value(told) in page.text
 
 
 def test_the_page_refers_to_nothing_outside_itself() -> None:
@@ -125,5 +126,5 @@ def test_half_a_surrogate_pair_can_be_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("hidden", ["\u200b", "\u00a0", "\ufeff", "\u202e", "\x00", "\x85"])
 def test_what_cannot_be_seen_is_made_visible(hidden: str) -> None:
-    assert hidden not in shown(f"http{hidden}")
-    assert shown(f"http{hidden}") != "http"
+    assert hidden not in display_value(f"http{hidden}")
+    assert display_value(f"http{hidden}") != "http"

@@ -6,13 +6,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskdiff.report.columns import MOST_TOGETHER, Columns
+from maskdiff.report.alarms import Alarm, ExplainedCell
+from maskdiff.report.columns import MAX_SHARED, ColumnContent
 from maskdiff.report.groups import Grouping, group_alarms
-from maskdiff.report.subject import Alarm, ExplainedCell, odd_mask
+from maskdiff.report.odd_cells import odd_mask
 
 from .pages import connections_detector
 
-KIN = Columns(connections_detector()).kin
+KIN = ColumnContent(connections_detector()).group_key
 
 
 def alarm(score: float, odd: dict[int, str], calm: tuple[int, ...] = (), n_odd: int | None = None) -> Alarm:
@@ -48,8 +49,8 @@ def test_alarms_with_the_same_odd_columns_are_one_group() -> None:
 
 
 def test_alarms_with_many_odd_cells_are_spread_over_many_columns() -> None:
-    many = {field: "v" for field in range(MOST_TOGETHER + 1)}
-    grouping = group_alarms([alarm(3.0, many), alarm(2.0, {0: "v"}, n_odd=MOST_TOGETHER + 40)], KIN)
+    many = {field: "v" for field in range(MAX_SHARED + 1)}
+    grouping = group_alarms([alarm(3.0, many), alarm(2.0, {0: "v"}, n_odd=MAX_SHARED + 40)], KIN)
     assert groups_of(grouping) == [((), 2)]
     assert grouping.groups[0].patterns == ()
 

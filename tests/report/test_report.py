@@ -13,9 +13,9 @@ import pytest
 from maskdiff.detectors import TableDetector
 from maskdiff.errors import CalibrationError, InputError, LeftOutWarning
 from maskdiff.report import ReportBuilder, build_report, write_report
-from maskdiff.report.alarms import AlarmBook
-from maskdiff.report.columns import Columns
-from maskdiff.report.words import p_value, percent
+from maskdiff.report.columns import ColumnContent
+from maskdiff.report.formatting import p_value, percent
+from maskdiff.report.highest_alarms import HighestAlarms
 
 from ..conftest import make_connections
 from .pages import WHEN, connections_detector, odd_connections, report_on
@@ -170,11 +170,11 @@ def test_of_more_anomalies_than_are_kept_the_highest_stay_and_all_are_counted() 
     X, detector = odd_connections(3000, share=0.9), connections_detector()
     verdicts = detector.judge(X)
     n = int(verdicts.is_anomaly.sum())
-    builder = ReportBuilder(detector, most_alarms=1000)
+    builder = ReportBuilder(detector, max_alarms=1000)
     for at in range(0, len(X), 800):
         here = np.arange(at, min(at + 800, len(X)))
         builder.add(X.iloc[here], verdicts=verdicts.take(here))
-    kept = [alarm.score for alarm in builder.book.alarms]
+    kept = [alarm.score for alarm in builder.highest_alarms.alarms]
     assert n > 1000
     assert kept == sorted(verdicts.anomaly_score[verdicts.is_anomaly].tolist(), reverse=True)[:1000]
     assert f"Only the 1,000 highest of the {n:,} anomalies" in builder.html(when=WHEN)
@@ -186,14 +186,14 @@ def test_the_page_without_data_is_under_300_kilobytes() -> None:
 
 def test_rows_beyond_the_bound_keep_only_their_explained_cells() -> None:
     X, detector = odd_connections(200), connections_detector()
-    subject = Columns(detector)
-    book = AlarmBook(subject, most=40, room=4 * 10)
+    content = ColumnContent(detector)
+    highest = HighestAlarms(content, max_alarms=40, max_cells=4 * 10)
     verdicts = detector.judge(X)
     for rows in np.array_split(np.arange(200), 5):
-        book.add(subject.read(X.iloc[rows]), verdicts.take(rows), rows)
-    assert len(book.alarms) == 40
-    assert [alarm.values is not None for alarm in book.alarms] == [True] * 10 + [False] * 30
-    assert all(alarm.cells for alarm in book.alarms)
+        highest.add(content.read(X.iloc[rows]), verdicts.take(rows), rows)
+    assert len(highest.alarms) == 40
+    assert [alarm.values is not None for alarm in highest.alarms] == [True] * 10 + [False] * 30
+    assert all(alarm.cells for alarm in highest.alarms)
 
 
 def test_one_column_is_enough() -> None:

@@ -13,9 +13,9 @@ import pytest
 from maskdiff import ProbeGrid, SequenceDetector, Steps, TextDetector, Training
 from maskdiff.reconstructors import TransformerReconstructor
 from maskdiff.report import ReportBuilder, build_report, write_report
-from maskdiff.report.drift import token_drift
-from maskdiff.report.tokens import LONGEST_TEXT
-from maskdiff.report.words import percent
+from maskdiff.report.formatting import percent
+from maskdiff.report.token_drift import token_drift
+from maskdiff.report.tokens import MAX_TEXT
 
 from .pages import WHEN, Page
 
@@ -151,7 +151,7 @@ def test_of_long_texts_the_surroundings_of_odd_tokens_are_shown() -> None:
     (text,) = [row["values"]["text"] for row in page.rows() if row["number"] == 30]
     assert "zoo" in text
     assert "characters) …" in text
-    assert len(text) < 2 * LONGEST_TEXT
+    assert len(text) < 2 * MAX_TEXT
 
 
 def test_sequences_are_told_by_their_symbols() -> None:
@@ -176,12 +176,12 @@ def test_lists_columns_and_tables_of_texts_give_the_same_rows() -> None:
 
 def test_fewer_texts_are_whole_where_the_page_would_grow_too_long() -> None:
     builder = ReportBuilder(text_detector())
-    builder.book.room = 40
+    builder.highest_alarms.max_cells = 40
     builder.add(some_texts(0, *SPAM))
-    kept = [alarm.marks is not None for alarm in builder.book.alarms]
+    kept = [alarm.marks is not None for alarm in builder.highest_alarms.alarms]
     assert kept[0]
     assert not kept[-1]
-    assert all(alarm.cells for alarm in builder.book.alarms)
+    assert all(alarm.cells for alarm in builder.highest_alarms.alarms)
     assert builder.html(when=WHEN)
 
 

@@ -16,20 +16,24 @@ from maskdiff.detectors import Detector, Verdicts
 from maskdiff.encoders.table.input import Table
 from maskdiff.encoders.tokens.input import TokenRows
 from maskdiff.errors import InputError, NoEvidenceWarning
-from maskdiff.report.alarms import MOST_ALARMS, AlarmBook
-from maskdiff.report.columns import Columns
+from maskdiff.report.columns import ColumnContent
+from maskdiff.report.content import ReportRows, RowContent
+from maskdiff.report.highest_alarms import MAX_ALARMS, HighestAlarms
 from maskdiff.report.histogram import ScoreHistogram
-from maskdiff.report.subject import Rows, Subject
-from maskdiff.report.tokens import Tokens
+from maskdiff.report.tokens import TokenContent
 
-# What rows are made of -> who counts and shows them.
-SUBJECTS: dict[str, Callable[[Any], Subject]] = {"columns": Columns, "symbols": Tokens, "tokens": Tokens}
+# By the encoder's `parts`.
+ROW_CONTENTS: dict[str, Callable[[Any], RowContent]] = {
+    "columns": ColumnContent,
+    "symbols": TokenContent,
+    "tokens": TokenContent,
+}
 
 
 class ReportBuilder:
-    """Gathers what a report shows: counts of scores, what the columns or tokens carry, and the highest alarms.
+    """Gathers what a report shows: counts of scores, the shares of columns or tokens in them, and the highest alarms.
 
-    `most_alarms` is how many alarms are kept with their cells; all of them are counted.
+    At most `max_alarms` alarms are kept with their cells; all of them are counted.
 
     >>> import pandas as pd
     >>> from maskdiff import TableDetector
@@ -42,29 +46,29 @@ class ReportBuilder:
     """
 
     def __init__(
-        self, detector: Detector, *, false_alarm_rate: float | None = None, most_alarms: int = MOST_ALARMS
+        self, detector: Detector, *, false_alarm_rate: float | None = None, max_alarms: int = MAX_ALARMS
     ) -> None:
         check_is_fitted(detector)
         self.detector = detector
         rate = detector.false_alarm_rate if false_alarm_rate is None else false_alarm_rate
         self.rate = detector.calibration_.rate_or_default(rate)
         self.threshold = detector.threshold(self.rate)
-        self.subject = SUBJECTS[detector.encoder_.parts](detector)
+        self.content = ROW_CONTENTS[detector.encoder_.parts](detector)
         self.n_rows = self.n_alarms = self.n_empty = 0
         self.first_row: int | None = None
-        self.highest = 0.0
+        self.highest_score = 0.0
         self.scores = ScoreHistogram(self.threshold)
-        self.book = AlarmBook(self.subject, most_alarms)
+        self.highest_alarms = HighestAlarms(self.content, max_alarms)
 
-    def read(self, X: Any) -> Rows:
-        """The rows of X; they can be handed to `add`, and say how many they are."""
-        return X if isinstance(X, Rows) else self.subject.read(X)
+    def read(self, X: Any) -> ReportRows:
+        """The rows of X, which `add` accepts in place of X; `n_rows` is their number."""
+        return X if isinstance(X, ReportRows) else self.content.read(X)
 
     def add(self, X: Any, row_numbers: int | ArrayLike | None = None, *, verdicts: Verdicts | None = None) -> Self:
-        """Take in more rows.
+        """Add rows to the report.
 
-        `row_numbers`: the number of each row, or of the first; None: they go on where the last batch ended, from 0.
-        Hand in what `judge(X)` returned, at whatever false-alarm rate, to save scoring the rows again.
+        `row_numbers`: the number of each row, or of the first; None: numbers continue after the last batch, from 0.
+        `verdicts`: what `judge(X)` returned, at any false-alarm rate; the rows are then not judged again.
         """
         rows = self.read(X)
         numbers = self._numbers(rows.n_rows, row_numbers)
@@ -72,10 +76,10 @@ class ReportBuilder:
             rows = rows.numbered(numbers)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", NoEvidenceWarning)  # the page says how many rows are empty
-                verdicts = verdicts or self.detector.judge(rows.read, self.rate)
+                verdicts = verdicts or self.detector.judge(rows.input, self.rate)
                 verdicts = replace(verdicts, is_anomaly=verdicts.anomaly_score > self.threshold)
                 self._count(rows, verdicts)
-                self.book.add(rows, verdicts, numbers)
+                self.highest_alarms.add(rows, verdicts, numbers)
         self.n_rows += rows.n_rows
         return self
 
@@ -88,13 +92,13 @@ class ReportBuilder:
             self.first_row = int(numbers[0])
         return numbers.astype(np.int64)
 
-    def _count(self, rows: Rows, verdicts: Verdicts) -> None:
+    def _count(self, rows: ReportRows, verdicts: Verdicts) -> None:
         scores = verdicts.anomaly_score[~np.isnan(verdicts.anomaly_score)]
         self.n_empty += rows.n_rows - len(scores)
         self.n_alarms += int(verdicts.is_anomaly.sum())
-        self.highest = max(self.highest, float(scores.max(initial=0.0)))
+        self.highest_score = max(self.highest_score, float(scores.max(initial=0.0)))
         self.scores.add(scores)
-        self.subject.count(rows, verdicts)
+        self.content.count(rows, verdicts)
 
     def html(
         self,
@@ -104,25 +108,25 @@ class ReportBuilder:
         title: str | None = None,
         when: datetime | None = None,
     ) -> str:
-        """The page as it stands: `source` and `model` say where rows and model came from, `when` they were scored."""
+        """The page so far: `source` and `model` name where rows and model came from, `when` the time of scoring."""
         from maskdiff.report.page import render
 
         return render(self, source=source, model=model, title=title, when=when or datetime.now().astimezone())
 
 
 def batches_of(X: Any) -> Iterator[Any]:
-    """The parts of an iterable of tables; a single table, or a column of texts, as the only one."""
-    if _is_part(X) or not isinstance(X, Iterable):
+    """The tables of an iterable of tables; a single table, or a column of texts, is the only batch."""
+    if _is_batch(X) or not isinstance(X, Iterable):
         yield X
     else:
         yield from X
 
 
-def _is_part(X: Any) -> bool:
-    if isinstance(X, Sequence):  # of rows, unless each of its items is a table
-        return not all(_is_table(item) for item in X)
+def _is_batch(X: Any) -> bool:
+    if isinstance(X, Sequence):  # of rows, unless each of its elements is a table
+        return not all(_is_table(element) for element in X)
     return _is_table(X) or hasattr(X, "__array__") or hasattr(X, "to_pylist")
 
 
 def _is_table(X: Any) -> bool:
-    return isinstance(X, Table | TokenRows | Rows) or hasattr(X, "columns") or getattr(X, "ndim", 0) == 2
+    return isinstance(X, Table | TokenRows | ReportRows) or hasattr(X, "columns") or getattr(X, "ndim", 0) == 2

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from maskdiff.codes import FloatArray
+from maskdiff.report.formatting import count, percent, score
 from maskdiff.report.histogram import Bars
-from maskdiff.report.words import count, percent, score
 
 # The picture stretches to its frame, so its units are free; its labels are text beside it and stay readable.
 WIDTH, HEIGHT = 1000.0, 240.0

@@ -11,21 +11,23 @@ import numpy as np
 from maskdiff.codes import Codes
 from maskdiff.detectors import Detector, Verdicts
 from maskdiff.encoders.table.input import Table
-from maskdiff.report.drift import ColumnDrift, DriftCounts
-from maskdiff.report.subject import Alarm, Carrier, ExplainedCell, Rows, Words, odd_mask
-from maskdiff.report.words import shown
+from maskdiff.report.alarms import Alarm, ExplainedCell
+from maskdiff.report.column_drift import ColumnDrift, DriftCounts
+from maskdiff.report.content import ReportRows, ScoreShare, Wording
+from maskdiff.report.formatting import display_value
+from maskdiff.report.odd_cells import odd_mask
 
-# So many cells of a row are explained.
-EXPLAINED = 5
-# More odd cells than this, and no few cells explain the row.
-MOST_TOGETHER = 4
+# The number of cells of a row that are explained.
+N_EXPLAINED = 5
+# With more odd cells than this, an alarm is not grouped by its odd columns.
+MAX_SHARED = 4
 
-WORDS = Words(
+WORDING = Wording(
     *("row", "rows", "cell", "cells", "column", "columns"),
-    heads="Odd cells: share of the score, column, value, what was expected",
     value="value",
-    group="Odd columns",
-    pattern="Most frequent values",
+    reasons_heading="Odd cells: share of the score, column, value, what was expected",
+    group_heading="Odd columns",
+    pattern_heading="Most frequent values",
     views=(
         ("reasons", "odd cells only"),
         ("ranked", "all columns, oddest first"),
@@ -34,41 +36,41 @@ WORDS = Words(
 )
 
 
-class Columns:
+class ColumnContent:
     """Counts what each column adds to the scores of the alarms and of the other rows."""
 
-    words = WORDS
+    wording = WORDING
 
     def __init__(self, detector: Detector) -> None:
         self.detector, self.encoder = detector, detector.encoder_
         self.names = self.encoder.schema_.names
-        self.drifted = DriftCounts(self.encoder)
+        self.drift_counts = DriftCounts(self.encoder)
         width = len(self.names)
-        self.carried, self.carried_elsewhere = np.zeros(width), np.zeros(width)
-        self.odd = np.zeros(width, dtype=np.int64)
+        self.alarm_totals, self.other_totals = np.zeros(width), np.zeros(width)
+        self.n_odd = np.zeros(width, dtype=np.int64)
 
-    def read(self, X: Any) -> Rows:
+    def read(self, X: Any) -> ReportRows:
         table = self.encoder.read(X)
-        return Rows(table, table)
+        return ReportRows(table, table)
 
-    def count(self, rows: Rows, verdicts: Verdicts) -> None:
+    def count(self, rows: ReportRows, verdicts: Verdicts) -> None:
         alarm, contributions = verdicts.is_anomaly, verdicts.contributions
-        self.drifted.add(rows.read, verdicts.codes)
-        self.carried += contributions[alarm].sum(axis=0)
-        self.carried_elsewhere += contributions[~alarm].sum(axis=0)
-        self.odd += odd_mask(contributions[alarm]).sum(axis=0)
+        self.drift_counts.add(rows.input, verdicts.codes)
+        self.alarm_totals += contributions[alarm].sum(axis=0)
+        self.other_totals += contributions[~alarm].sum(axis=0)
+        self.n_odd += odd_mask(contributions[alarm]).sum(axis=0)
 
-    def context(self, beside: Table) -> list[str]:
+    def context_columns(self, table: Table) -> list[str]:
         """The columns that were left out of the model: a row id says which row this is."""
-        return [name for name in self.encoder.left_out_ if name in beside.names]
+        return [name for name in self.encoder.left_out_ if name in table.names]
 
     # Alarms ----------------------------------------------------------------------------------------------------------
 
-    def alarms(self, rows: Rows, verdicts: Verdicts, numbers: Sequence[int], room: int) -> list[Alarm]:
-        cells = self._explained(rows.read, verdicts)
+    def alarms(self, rows: ReportRows, verdicts: Verdicts, numbers: Sequence[int], max_cells: int) -> list[Alarm]:
+        cells = self._explained(rows.input, verdicts)
         n_odd = odd_mask(verdicts.contributions).sum(axis=1)
-        whole = min(len(numbers), room // len(self.names))
-        values = self._whole_rows(rows.read.take(np.arange(whole)), verdicts.codes)
+        whole = min(len(numbers), max_cells // len(self.names))
+        values = self._whole_rows(rows.input.take(np.arange(whole)), verdicts.codes)
         shares = verdicts.contributions[:whole] / verdicts.anomaly_score[:whole, None]
         return [
             Alarm(
@@ -89,27 +91,27 @@ class Columns:
         columns = []
         for at, field in enumerate(codes.schema):
             number = field.type == "number"
-            words = self.encoder.display(table, rows, [at] * len(rows))
-            columns.append([shown(word, number=number) for word in words])
+            texts = self.encoder.display(table, rows, [at] * len(rows))
+            columns.append([display_value(text, number=number) for text in texts])
         return list(zip(*columns, strict=True))
 
     def _explained(self, table: Table, verdicts: Verdicts) -> list[tuple[ExplainedCell, ...]]:
-        """The strongest cells of each row, with what was expected there."""
+        """The cells of each row with the largest contributions, and what was expected there."""
         fields = verdicts.codes.schema.fields
         at = {field.name: j for j, field in enumerate(fields)}
         odd = odd_mask(verdicts.contributions)
         rows: list[list[ExplainedCell]] = [[] for _ in verdicts.anomaly_score]
-        told = self.detector.explain(table, top=EXPLAINED, verdicts=verdicts)
-        for line in told.itertuples(index=False):
+        explained = self.detector.explain(table, top=N_EXPLAINED, verdicts=verdicts)
+        for line in explained.itertuples(index=False):
             i, j = int(line.row), at[line.column]
             code, field = int(verdicts.codes.values[i, j]), fields[j]
-            value = shown(line.value, number=field.type == "number")
+            value = display_value(line.value, number=field.type == "number")
             cell = ExplainedCell(
                 field=j,
                 value=value,
                 pattern=value if not field.ordered or code == field.size else field.label(code),
                 share=float(line.share),
-                expected=shown(line.expected, number=field.type == "number"),
+                expected=display_value(line.expected, number=field.type == "number"),
                 probability=float(line.expected_probability),
                 odd=bool(odd[i, j]),
                 unseen=code == field.size,
@@ -120,50 +122,53 @@ class Columns:
 
     # Groups ----------------------------------------------------------------------------------------------------------
 
-    def kin(self, alarm: Alarm) -> tuple[tuple[int, ...], tuple[tuple[int, str], ...]]:
+    def group_key(self, alarm: Alarm) -> tuple[tuple[int, ...], tuple[tuple[int, str], ...]]:
         """The odd columns of an alarm, none where there are too many to name; and the same with their values."""
-        if alarm.n_odd > MOST_TOGETHER:
+        if alarm.n_odd > MAX_SHARED:
             return (), ()
         pattern = tuple(sorted((cell.field, cell.pattern) for cell in alarm.odd_cells))
         return tuple(field for field, _ in pattern), pattern
 
-    def titles(self, shared: tuple[int, ...]) -> list[str]:
-        return [shown(self.names[field]) for field in shared]
+    def group_names(self, shared: tuple[int, ...]) -> list[str]:
+        return [display_value(self.names[field]) for field in shared]
 
-    def pattern(self, shared: tuple[int, ...], pattern: tuple[tuple[int, str], ...]) -> str:
-        named = [f"{shown(self.names[field])} = {value}" if len(shared) > 1 else value for field, value in pattern]
-        return ", ".join(named)
+    def pattern_text(self, shared: tuple[int, ...], pattern: tuple[tuple[int, str], ...]) -> str:
+        names = [f"{display_value(self.names[field])} = " if len(shared) > 1 else "" for field, _ in pattern]
+        return ", ".join(name + value for name, (_, value) in zip(names, pattern, strict=True))
 
     # What was counted ------------------------------------------------------------------------------------------------
 
-    def carriers(self) -> list[Carrier]:
-        share = self.carried / max(self.carried.sum(), 1e-30)
-        elsewhere = self.carried_elsewhere / max(self.carried_elsewhere.sum(), 1e-30)
-        return [Carrier(self.names[j], float(share[j]), float(elsewhere[j]), int(self.odd[j])) for j in self.order()]
+    def score_shares(self) -> list[ScoreShare]:
+        in_alarms = self.alarm_totals / max(self.alarm_totals.sum(), 1e-30)
+        in_other_rows = self.other_totals / max(self.other_totals.sum(), 1e-30)
+        return [
+            ScoreShare(self.names[j], float(in_alarms[j]), float(in_other_rows[j]), int(self.n_odd[j]))
+            for j in self.column_order()
+        ]
 
-    def order(self) -> list[int]:
-        """The column that carries most comes first."""
-        found: list[int] = np.argsort(-self.carried, kind="stable").tolist()
-        return found
+    def column_order(self) -> list[int]:
+        """The column with the largest share of the alarms' scores comes first."""
+        order: list[int] = np.argsort(-self.alarm_totals, kind="stable").tolist()
+        return order
 
-    def odd_by(self) -> int:
+    def odd_key(self) -> int:
         return 0
 
-    def often_odd(self, alarms: Sequence[Alarm]) -> list[tuple[int | str, str, int]]:
+    def odd_counts(self, alarms: Sequence[Alarm]) -> list[tuple[int | str, str, int]]:
         """By the number of the column."""
-        counted = Counter(cell.field for alarm in alarms for cell in alarm.odd_cells)
-        ranked = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
-        return [(field, shown(self.names[field]), n) for field, n in ranked]
+        counts = Counter(cell.field for alarm in alarms for cell in alarm.odd_cells)
+        ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        return [(field, display_value(self.names[field]), n) for field, n in ranked]
 
     def drift(self) -> list[ColumnDrift]:
-        return self.drifted.columns()
+        return self.drift_counts.columns()
 
-    def facts(self) -> dict[str, Any]:
+    def training_facts(self) -> dict[str, Any]:
         trained = Counter(sum(field.counts) for field in self.encoder.schema_).most_common(1)[0][0]
         columns = f"{len(self.names):,} column{'s' if len(self.names) != 1 else ''}"
-        left_out = [f"{shown(name)} ({reason})" for name, reason in self.encoder.left_out_.items()]
-        told = {
+        left_out = [f"{display_value(name)} ({reason})" for name, reason in self.encoder.left_out_.items()]
+        facts = {
             "Learned from": f"{trained:,} normal rows, {columns}",
             "Columns left out": "; ".join(left_out) or "none",
         }
-        return {"pairs": told, "columns": self.encoder.summary()}
+        return {"pairs": facts, "columns": self.encoder.summary()}

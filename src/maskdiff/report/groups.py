@@ -1,4 +1,4 @@
-"""Alarms that look alike: what they share is said by the kind of rows, for tables the columns that are odd in them."""
+"""Groups of alarms that share something: in tables the columns that are odd in them, otherwise the oddest token."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
-from maskdiff.report.subject import Alarm
+from maskdiff.report.alarms import Alarm
 
-MOST_GROUPS = 20
-MOST_PATTERNS = 3
+MAX_GROUPS = 20
+MAX_PATTERNS = 3
 
 Key = tuple[Hashable, ...]
-# Of an alarm: what it shares with all of its group, and with some of it.
-Kin = Callable[[Alarm], tuple[Key, Key]]
+# For an alarm: what it shares with all of its group, and what it shares with some of it.
+GroupKey = Callable[[Alarm], tuple[Key, Key]]
 
 
 @dataclass(frozen=True)
 class Group:
-    """Alarms that share something (nothing: their scores are spread over many cells), and their commonest patterns."""
+    """Alarms that share something, and their most frequent patterns; `shared` is empty where many cells are odd."""
 
     shared: Key
     size: int
@@ -30,7 +30,7 @@ class Group:
 class Grouping:
     """The largest groups, and for each alarm its group and its pattern there, -1 for none of those listed.
 
-    `n_groups` counts all groups, `n_alone` the alarms that are like no other.
+    `n_groups` counts all groups, `n_alone` the alarms that share their key with no other.
     """
 
     groups: tuple[Group, ...]
@@ -45,27 +45,27 @@ class Grouping:
         return sum(group.size for group in self.groups)
 
 
-def group_alarms(alarms: Sequence[Alarm], kin: Kin) -> Grouping:
+def group_alarms(alarms: Sequence[Alarm], group_key: GroupKey) -> Grouping:
     """Two or more alarms make a group. The largest come first; of equal size, the one with the highest score."""
-    kins = [kin(alarm) for alarm in alarms]
+    keys = [group_key(alarm) for alarm in alarms]
     members: dict[Key, list[int]] = defaultdict(list)
-    for at, (shared, _) in enumerate(kins):
+    for at, (shared, _) in enumerate(keys):
         members[shared].append(at)
     n_alone = sum(len(rows) == 1 for rows in members.values())
     together = [key for key, rows in members.items() if len(rows) > 1]
     ranked = sorted(together, key=lambda key: (-len(members[key]), -alarms[members[key][0]].score))
     group_of, pattern_of = [-1] * len(alarms), [-1] * len(alarms)
     groups = []
-    for place, key in enumerate(ranked[:MOST_GROUPS]):
-        own = members[key]
-        group = _group(key, [alarms[at].score for at in own], [kins[at][1] for at in own])
+    for place, key in enumerate(ranked[:MAX_GROUPS]):
+        alarms_of_group = members[key]
+        group = _group(key, [alarms[at].score for at in alarms_of_group], [keys[at][1] for at in alarms_of_group])
         listed = {pattern: i for i, (pattern, _) in enumerate(group.patterns)}
-        for at in own:
-            group_of[at], pattern_of[at] = place, listed.get(kins[at][1], -1)
+        for at in alarms_of_group:
+            group_of[at], pattern_of[at] = place, listed.get(keys[at][1], -1)
         groups.append(group)
     return Grouping(tuple(groups), tuple(group_of), tuple(pattern_of), len(ranked), n_alone)
 
 
 def _group(shared: Key, scores: Sequence[float], patterns: Sequence[Key]) -> Group:
-    often = Counter(patterns).most_common(MOST_PATTERNS)
-    return Group(shared, len(scores), max(scores), tuple((pattern, n) for pattern, n in often if pattern and n > 1))
+    frequent = Counter(patterns).most_common(MAX_PATTERNS)
+    return Group(shared, len(scores), max(scores), tuple((pattern, n) for pattern, n in frequent if pattern and n > 1))

@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from maskdiff.detectors import Detector
-from maskdiff.report import words
+from maskdiff.report import formatting
 from maskdiff.report.chart import HEIGHT, SCALES, WIDTH, bar_lines, draw
 from maskdiff.report.groups import group_alarms
 from maskdiff.report.histogram import ScoreHistogram, draw_together
@@ -51,8 +51,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    named = (words.count, words.percent, words.rate, words.score, words.p_value, words.shown, words.per_thousand)
-    made.filters.update({function.__name__: function for function in (*named, words.factor)})
+    made.filters.update(formatting.FILTERS)
     return made
 
 
@@ -63,13 +62,13 @@ def asset(name: str) -> str:
 
 def render(builder: ReportBuilder, *, source: str | None, model: str | None, title: str | None, when: datetime) -> str:
     """The whole page."""
-    subject, alarms = builder.subject, builder.book.alarms
-    context_names = builder.book.context_names or ()
-    grouping = group_alarms(alarms, subject.kin)
+    content, alarms = builder.content, builder.highest_alarms.alarms
+    context_names = builder.highest_alarms.context_names or ()
+    grouping = group_alarms(alarms, content.group_key)
     top = figures(builder)
-    data = payload(alarms, subject.names, context_names, grouping)
-    data |= {"order": subject.order(), "oddBy": subject.odd_by(), "unit": top["unit_short"]}
-    data |= {"heads": subject.words.heads, "value": subject.words.value}
+    data = payload(alarms, content.names, context_names, grouping)
+    data |= {"order": content.column_order(), "oddKey": content.odd_key(), "unit": top["unit_short"]}
+    data |= {"reasonsHeading": content.wording.reasons_heading, "value": content.wording.value}
     early, late = asset("early.js"), asset("list.js") + asset("page.js")
     return (
         environment()
@@ -84,31 +83,31 @@ def render(builder: ReportBuilder, *, source: str | None, model: str | None, tit
             late=Markup(late),
             script_hashes=[digest(early), digest(late)],
             data=Markup(script_json(data)),
-            subject=subject,
-            words=subject.words,
-            names=subject.names,
+            content=content,
+            wording=content.wording,
+            names=content.names,
             context_names=context_names,
             rows=alarms[:WRITTEN_OUT],
             kept=len(alarms),
             grouping=grouping,
-            often_odd=found_in(data, subject.often_odd(alarms)),
+            odd_options=odd_options(data, content.odd_counts(alarms)),
             full_shade=data["full"],
-            open_wide=len(subject.names) <= MOST_OPEN_COLUMNS,
+            open_wide=len(content.names) <= MOST_OPEN_COLUMNS,
             open_lines=OPEN_LINES,
             most_lines=OPEN_LINES + FOLDED_LINES,
             **top,
             **distribution(builder),
-            carriers=subject.carriers(),
-            drift=subject.drift(),
+            score_shares=content.score_shares(),
+            drift=content.drift(),
             model=model_facts(builder, model),
         )
     )
 
 
-def found_in(data: dict[str, Any], often: list[tuple[int | str, str, int]]) -> list[tuple[int, str, int]]:
-    """The same, texts by their place among the texts of the payload's only column."""
+def odd_options(data: dict[str, Any], counts: list[tuple[int | str, str, int]]) -> list[tuple[int, str, int]]:
+    """The counts with texts replaced by their places among the texts of the payload's only column."""
     places = {text: at for at, text in enumerate(data["columns"][0]["texts"])}
-    return [(places[key] if isinstance(key, str) else key, name, n) for key, name, n in often]
+    return [(places[key] if isinstance(key, str) else key, name, n) for key, name, n in counts]
 
 
 def digest(script: str) -> str:
@@ -129,7 +128,7 @@ def figures(builder: ReportBuilder) -> dict[str, Any]:
         "rate": builder.rate,
         "false_alarms": builder.rate * builder.n_rows,
         "threshold": builder.threshold,
-        "highest": builder.highest,
+        "highest": builder.highest_score,
         "first_row": builder.first_row or 0,
         "n_calibration": len(builder.detector.calibration_),
     }
@@ -160,7 +159,7 @@ def model_facts(builder: ReportBuilder, name: str | None) -> dict[str, Any]:
         "settings": settings(detector),
         "levels": ", ".join(f"{level:g}" for level in probes.levels),
         "views": probes.views_per_level,
-        **builder.subject.facts(),
+        **builder.content.training_facts(),
         "finest_rate": detector.calibration_.finest_rate,
     }
 
@@ -170,7 +169,7 @@ def described(source: Any) -> str:
     named = ("reconstructor", "neighbours", "nearest")
     asked = next((getattr(source, name) for name in named if hasattr(source, name)), source)
     name = type(asked).__name__
-    return f"{ASKED[name]}: {words.shown(repr(asked))}" if name in ASKED else name
+    return f"{ASKED[name]}: {formatting.display_value(repr(asked))}" if name in ASKED else name
 
 
 def settings(detector: Detector) -> list[tuple[str, str]]:

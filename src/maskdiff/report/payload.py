@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from maskdiff.codes import FloatArray
+from maskdiff.report.alarms import Alarm, ExplainedCell
+from maskdiff.report.formatting import display_value, p_value
 from maskdiff.report.groups import Grouping
-from maskdiff.report.subject import Alarm, ExplainedCell, Mark
-from maskdiff.report.words import p_value, shown
+from maskdiff.report.marks import Mark
 
 # One letter per cell says how strongly it is shaded.
 SHADES = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -89,7 +90,7 @@ def thousandths(share: float) -> float:
 
 
 def _column(name: str, pool: Pool, rows: Sequence[Sequence[int]], at: int) -> dict[str, Any]:
-    return {"name": shown(name), "texts": pool.texts, "at": [row[at] for row in rows]}
+    return {"name": display_value(name), "texts": pool.texts, "at": [row[at] for row in rows]}
 
 
 def full_shade(alarms: Sequence[Alarm]) -> float:

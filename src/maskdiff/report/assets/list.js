@@ -29,7 +29,7 @@ const anomalies = (data) => {
   // Whether a column (or, in texts, a token) is odd in a row.
   const isOdd = (row, what) => {
     const flat = data.cells[row];
-    for (let i = 0; i < flat.length; i += parts) if (flat[i + data.oddBy] === what && flat[i + 5] & 1) return true;
+    for (let i = 0; i < flat.length; i += parts) if (flat[i + data.oddKey] === what && flat[i + 5] & 1) return true;
     return false;
   };
 

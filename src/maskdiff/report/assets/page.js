@@ -129,7 +129,7 @@
   const asGiven = data.columns.map((_, field) => field);
   const columnHeads = (fields) => fields.map((field) => [data.columns[field].name, `column:${field}`, "value"]);
   const views = {
-    reasons: { heads: [[data.heads]], cells: reasons },
+    reasons: { heads: [[data.reasonsHeading]], cells: reasons },
     ranked: { heads: columnHeads(data.order), cells: isText ? wholeText : full(data.order) },
     given: { heads: columnHeads(asGiven), cells: full(asGiven) },
   };

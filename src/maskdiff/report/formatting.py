@@ -1,4 +1,4 @@
-"""Numbers and cell values as the page shows them; the page's own script repeats none of this."""
+"""Numbers and cell values as the page shows them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import math
 import re
 from typing import Any
 
-LONGEST_VALUE = 300
+MAX_VALUE = 300
 LONG_FLOAT = re.compile(r"-?\d+\.\d+(e[+-]?\d+)?", re.IGNORECASE)
-# Characters that cannot be seen, or that turn the others round: often the very reason why a value is odd. Joiners are
-# left alone, since some scripts need them. Control characters have pictures of their own.
-UNSEEN = (0xA0, 0xAD, 0x61C, 0x200B, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF)
+# Characters that are invisible or change the direction of others: often the reason why a value is odd. Joiners are
+# left alone, since some scripts need them. Control characters have Unicode pictures.
+INVISIBLE = (0xA0, 0xAD, 0x61C, 0x200B, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF)
 VISIBLE: dict[int, str] = {
     **{code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n"},
-    **{code: f"⟨U+{code:04X}⟩" for code in (*range(0x80, 0xA0), *UNSEEN)},
+    **{code: f"⟨U+{code:04X}⟩" for code in (*range(0x80, 0xA0), *INVISIBLE)},
     0x7F: "␡",
 }
 
@@ -27,7 +27,7 @@ def count(n: int) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as a person says it: one decimal where it matters, never a 0% or 100% that is not exact.
+    """A share with one decimal near both ends; 0% and 100% only where they are exact.
 
     >>> [percent(x) for x in (0, 0.0001, 0.081, 0.4476, 0.9996, 1)]
     ['0%', '<0.1%', '8.1%', '45%', '>99.9%', '100%']
@@ -51,7 +51,7 @@ def per_thousand(number: float) -> str:
 
 
 def factor(change: Any) -> str:
-    """By how much a share changed, as a multiple.
+    """The change of a share, as a multiple.
 
     >>> from types import SimpleNamespace
     >>> factor(SimpleNamespace(before=0.01, now=0.05)), factor(SimpleNamespace(before=0.01, now=0.0))
@@ -76,7 +76,7 @@ def score(value: float) -> str:
 
 
 def p_value(p: float) -> str:
-    """Two digits that count, without an exponent.
+    """Two significant digits, without an exponent.
 
     >>> p_value(0.00049975), p_value(0.034), p_value(1.0)
     ('0.0005', '0.034', '1')
@@ -84,26 +84,34 @@ def p_value(p: float) -> str:
     return f"{float(f'{p:.2g}'):.12f}".rstrip("0").rstrip(".")
 
 
-def visible(text: str) -> str:
-    """The same text with what cannot be seen made visible.
+def make_visible(text: str) -> str:
+    """The same text with invisible characters replaced by visible signs.
 
-    >>> visible("a\\x00 b")
+    >>> make_visible("a\\x00 b")
     'a␀ b'
     """
     return text.translate(VISIBLE)
 
 
-def shown(value: str, *, number: bool = False) -> str:
-    """A cell's value for the page: what cannot be seen is made visible, and what is very long is cut.
+def display_value(value: str, *, number: bool = False) -> str:
+    """A cell's value for the page: invisible characters are made visible, and very long values are cut.
 
-    Of numbers only the digits that tell are kept: 29.490000000000002 is a sum's rounding, not what anyone wrote.
+    Numbers keep ten significant digits: 29.490000000000002 comes from rounding, nobody wrote it.
 
-    >>> shown("29.490000000000002", number=True), shown("a\\x00b"), shown("http\\u200b"), shown("http ")
-    ('29.49', 'a␀b', 'http⟨U+200B⟩', "'http '")
+    >>> display_value("29.490000000000002", number=True)
+    '29.49'
+    >>> [display_value(value) for value in ("a\\x00b", "http\\u200b", "http ")]
+    ['a␀b', 'http⟨U+200B⟩', "'http '"]
     """
     if number and LONG_FLOAT.fullmatch(value):
         return f"{float(value):.10g}"
-    if len(value) > LONGEST_VALUE:
-        value = f"{value[:LONGEST_VALUE]}… ({len(value):,} characters)"
-    value = visible(value)
+    if len(value) > MAX_VALUE:
+        value = f"{value[:MAX_VALUE]}… ({len(value):,} characters)"
+    value = make_visible(value)
     return value if value == value.strip() else f"'{value}'"
+
+
+# The filters of the templates, by name.
+FILTERS = {
+    filter.__name__: filter for filter in (count, percent, per_thousand, factor, rate, score, p_value, display_value)
+}
