@@ -83,16 +83,16 @@ def run(rows: int, *arguments: object) -> None:
 def shares(model: Path, source: Path, out: Path) -> dict[str, float]:
     """Seconds of processor time spent on reading the file, on encoding its cells, on the method and on writing."""
     import maskdiff
+    from maskdiff.detectors import Verdicts
     from maskdiff.io import open_rows, open_writer
     from maskdiff.jobs import ModelTableRows
-    from maskdiff.jobs.stages import Scored
-    from maskdiff.jobs.verdict_columns import Added
+    from maskdiff.jobs.verdict_columns import VerdictColumns
 
     detector = maskdiff.load(model)
     detector.progress = False
     spent = dict.fromkeys(("reading", "encoding", "method", "writing"), 0.0)
     with open_rows(str(source)) as rows:
-        needed, added = ModelTableRows(rows, detector.encoder_), Added(rows.schema, 0, "")
+        needed, added = ModelTableRows(rows, detector.encoder_), VerdictColumns(rows.schema, 0, "")
         with open_writer(str(out), added.schema) as write:
             batches, last = iter(rows.batches()), time.process_time()
 
@@ -107,10 +107,11 @@ def shares(model: Path, source: Path, out: Path) -> dict[str, float]:
                 note("reading")
                 codes = detector.encoder_.encode(table)
                 note("encoding")
-                score = detector.evidence_.weigh(codes).score
+                found = detector.evidence_.weigh(codes)
                 note("method")
-                scored = Scored(batch, score, detector.calibration_.p_values(score), score > detector.threshold())
-                write(added.to(scored, detector, needed))
+                p_value, alarm = detector.calibration_.p_values(found.score), found.score > detector.threshold()
+                verdicts = Verdicts(found.score, p_value, alarm, found.contributions, found.surprise, codes)
+                write(added.behind(batch, verdicts, detector, needed))
                 note("writing")
     return spent
 

@@ -96,20 +96,14 @@ def show_oddest(detector: TableDetector, new: pd.DataFrame, say: Callable[[str],
 
 def write_files(detector: TableDetector, home: Path) -> list[Path]:
     """The model, the scored claims and the report; all that is in the folder now."""
-    from maskdiff.io import open_rows
-    from maskdiff.jobs import ScoreOptions, rows_for, score_file
-    from maskdiff.report import write_report
+    from maskdiff.jobs import ScoreOptions, report_file, score_file
     from maskdiff.storage import save
 
     detector.set_params(progress=False)
     save(detector, home / "claims.maskdiff")
     new = str(home / "new.csv")
     score_file(detector, new, str(home / "scored.csv"), ScoreOptions(explain=3))
-    with open_rows(new) as rows:
-        model = rows_for(rows, detector)
-        tables = (model.shown(batch) for batch in model.batches())
-        page = home / "report.html"
-        write_report(detector, tables, page, source="new.csv", model="claims.maskdiff", row_numbers=1)
+    report_file(home / "claims.maskdiff", new, str(home / "report.html"))
     return [home / name for name in ("normal.csv", "new.csv", "claims.maskdiff", "scored.csv", "report.html")]
 
 

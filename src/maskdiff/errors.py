@@ -20,7 +20,14 @@ MaskdiffWarning (UserWarning)
 
 
 class MaskdiffError(Exception):
-    """Base of every error maskdiff raises on purpose."""
+    """Base of every error maskdiff raises on purpose.
+
+    `setting` names the setting that is the way out, if there is one, so that a door can say how it is given there.
+    """
+
+    def __init__(self, *args: object, setting: str | None = None) -> None:
+        super().__init__(*args)
+        self.setting = setting
 
 
 class InputError(MaskdiffError, ValueError):

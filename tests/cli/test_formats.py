@@ -177,17 +177,6 @@ def test_a_file_without_rows_is_scored_to_a_file_without_rows(home, model, tmp_p
     assert len(said.out.splitlines()) == 1
 
 
-def test_batches_do_not_change_what_is_written(home, model, monkeypatch):
-    choices = ([], ["--only-anomalies"], ["--top", "5"], ["--false-discovery-rate", "0.5", "--only-anomalies"])
-    options = [[*choice, "--explain", "2"] for choice in choices]
-    whole = [call("score", model, home / "new.csv", *choice).out for choice in options]
-    monkeypatch.setattr("maskdiff.io.rows._ROWS_AT_ONCE", 7)
-    for choice, expected in zip(options, whole, strict=True):
-        found = call("score", model, home / "new.csv", *choice).out
-        one, other = (pd.read_csv(io.StringIO(text)) for text in (found, expected))
-        pd.testing.assert_frame_equal(one, other, rtol=1e-6)
-
-
 def test_columns_made_of_other_rows_in_another_order_are_found_by_name(home, model, tmp_path):
     new = connections(20, seed=5)
     new.to_csv(tmp_path / "a.csv", index=False)

@@ -123,13 +123,6 @@ def test_texts_score_the_same_from_csv_json_lines_and_parquet(inbox, tmp_path):
     assert tables[0]["anomaly_score"].tolist() == tables[2]["anomaly_score"].tolist()
 
 
-def test_long_files_are_judged_in_parts_and_score_the_same(inbox, monkeypatch):
-    whole = scored(inbox / "text.maskdiff", inbox / "new.csv", "--explain", "1")
-    monkeypatch.setattr("maskdiff.jobs.token_rows._CHARACTERS_AT_ONCE", 100)
-    parts = scored(inbox / "text.maskdiff", inbox / "new.csv", "--explain", "1")
-    pd.testing.assert_frame_equal(parts, whole)
-
-
 def test_explain_marks_odd_tokens_where_there_are_no_colours(inbox):
     said = call("explain", inbox / "text.maskdiff", inbox / "new.csv", "--where", "id=m21")
     lines = said.out.splitlines()
@@ -241,7 +234,7 @@ def test_one_megabyte_of_text_is_scored_whole_and_shown_in_parts(inbox, tmp_path
         ("fit {0}/normal.csv -o {1}/m --text message --tokenizer nowhere.json", "nowhere.json"),
         ("fit {0}/normal.csv -o {1}/m --text message --embedder {0}/nowhere", "nowhere"),
         ("fit {0}/normal.csv -o {1}/m --text message --contamination 0.1", "is for tables"),
-        ("fit {1}/texts.csv -o {1}/m", "A column of texts is for TextDetector (--text)."),
+        ("fit {1}/texts.csv -o {1}/m", "A column of texts is for TextDetector. (On the command line: --text NAME.)"),
         ("score {0}/text.maskdiff {0}/new.jsonl", "has no column 'message'"),
         ("score {0}/logs.maskdiff {1}/mixed.jsonl", "row 2 is a plain string, 'allocate receive'"),
     ],

@@ -17,6 +17,7 @@ from maskdiff.cli.demo import demo
 from maskdiff.cli.evaluate import evaluate
 from maskdiff.cli.explain import explain
 from maskdiff.cli.fit import fit
+from maskdiff.cli.hints import with_hint
 from maskdiff.cli.inspect import inspect
 from maskdiff.cli.output import Output, printable
 from maskdiff.cli.report import report
@@ -38,8 +39,8 @@ for command in (fit, score, explain, report, inspect, evaluate, demo):
 app.add_typer(bench)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(wanted: bool) -> None:
+    if wanted:
         from maskdiff import __version__
 
         print(f"maskdiff {__version__}")
@@ -68,39 +69,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(given: Sequence[str]) -> int:
     """Run one command; its exit status."""
-    voice = Output(debug="--debug" in given)
+    output = Output(debug="--debug" in given)
     try:
-        with _terminating_politely(), voice.noting_warnings():
+        with _terminating_politely(), output.noting_warnings():
             status = typer.main.get_command(app).main(
-                list(given), prog_name="maskdiff", standalone_mode=False, obj=voice
+                list(given), prog_name="maskdiff", standalone_mode=False, obj=output
             )
         sys.stdout.flush()
-        return _interrupted(voice) if status == INTERRUPTED else status if isinstance(status, int) else 0
+        return _interrupted(output) if status == INTERRUPTED else status if isinstance(status, int) else 0
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNREAD
     except (KeyboardInterrupt, typer.Abort):
-        return _interrupted(voice)
+        return _interrupted(output)
     except Exception as error:
-        if voice.debug:
+        if output.debug:
             raise
-        return _told(error)
+        return _status_of(error)
 
 
-def _told(error: Exception) -> int:
+def _status_of(error: Exception) -> int:
     """Say in one line what went wrong; the exit status."""
     if hasattr(error, "format_message"):  # of the parser of arguments
         return _say(f"{error.format_message()} Try --help.", YOURS)
     if isinstance(error, MaskdiffError):
-        return _say(str(error), YOURS)
+        return _say(with_hint(error), YOURS)
     if isinstance(error, OSError) and error.strerror:
         return _say(f"{error.filename or 'a file'}: {error.strerror}.", YOURS)
     what = str(error).splitlines() or ["no message"]
     return _say(f"{type(error).__name__}: {what[0]}. This is a fault of maskdiff; --debug shows where.", OURS)
 
 
-def _interrupted(voice: Output) -> int:
-    print(f"interrupted: {voice.if_interrupted}", file=sys.stderr)
+def _interrupted(output: Output) -> int:
+    print(f"interrupted: {output.if_interrupted}", file=sys.stderr)
     return INTERRUPTED
 
 

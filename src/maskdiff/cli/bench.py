@@ -121,14 +121,14 @@ def summary(
     from maskdiff.bench.runs.records import read_all
     from maskdiff.bench.tables.summary import summary
 
-    voice: Output = ctx.obj
+    output: Output = ctx.obj
     found = summary(read_all(files, methods=_words(methods), sets=_words(sets)))
     written = [] if out is None else found.write(out, None if picture == "none" else picture)
-    if not voice.quiet and not voice.json:  # as it is: a table in markdown must not be wrapped
+    if not output.quiet and not output.json:  # as it is: a table in markdown must not be wrapped
         print(found.markdown, end="")
-    voice.facts(command="bench summary", files=[str(path) for path in written])
+    output.facts(command="bench summary", files=[str(path) for path in written])
     if written:
-        voice.note(f"wrote {counted(len(written), 'file')} into {out}")
+        output.note(f"wrote {counted(len(written), 'file')} into {out}")
 
 
 @bench.command()
@@ -148,24 +148,24 @@ def figure(
     """Draw a figure of the paper from measurements made on the spot; they are written beside it, as CSV."""
     from maskdiff.bench.figures import make_figure
 
-    voice: Output = ctx.obj
+    output: Output = ctx.obj
     asked = {"data": data, "sets": _words(sets), "n_test": rows, "device": device, "seed": seed}
-    with voice.progress() as progress:
+    with output.progress() as progress:
         written = make_figure(name, out, asked, progress=progress)
-    voice.facts(command="bench figure", files=[str(path) for path in written])
-    voice.say(f"wrote {' and '.join(map(str, written))}")
+    output.facts(command="bench figure", files=[str(path) for path in written])
+    output.say(f"wrote {' and '.join(map(str, written))}")
 
 
-def _measure(voice: Output, task: Any, out: str, *, sets: Names, methods: Names, **how: Any) -> int:
+def _measure(output: Output, task: Any, out: str, *, sets: Names, methods: Names, **how: Any) -> int:
     """Measure, say how it went; 1 where a run failed."""
     from maskdiff.bench.runs.runner import run_bench
 
-    voice.if_interrupted = KEPT
-    say = None if not voice.quiet else lambda line: None
+    output.if_interrupted = KEPT
+    say = None if not output.quiet else lambda line: None
     records = run_bench(task, out, sets=_words(sets) or [], methods=_words(methods) or [], say=say, **how)
     failed = [record for record in records if record["status"] != "ok"]
-    voice.facts(command=f"bench {task.name}", out=out, runs=len(records), failed=len(failed))
-    voice.note(f"{counted(len(records), 'run')} in {out}, {len(failed)} of them failed")
+    output.facts(command=f"bench {task.name}", out=out, runs=len(records), failed=len(failed))
+    output.note(f"{counted(len(records), 'run')} in {out}, {len(failed)} of them failed")
     return int(bool(failed))
 
 

@@ -21,7 +21,7 @@ def demo(
     """Make up insurance claims, learn the normal ones, and show the oddest of the others."""
     from maskdiff.demo import run_demo
 
-    voice = ctx.obj
-    with voice.progress() as progress:
-        found = run_demo(folder, rows=rows, seed=seed, say=voice.say, progress=progress)
-    voice.facts(command="demo", **found)
+    output = ctx.obj
+    with output.progress() as progress:
+        found = run_demo(folder, rows=rows, seed=seed, say=output.say, progress=progress)
+    output.facts(command="demo", **found)

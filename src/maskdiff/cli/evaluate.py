@@ -39,25 +39,25 @@ def evaluate(
     from maskdiff.jobs.labels import Labels
     from maskdiff.storage import load
 
-    voice: Output = ctx.obj
+    output: Output = ctx.obj
     if plot is not None:
         check_folder(plot)
         _pyplot()
     detector = load(model)
     detector.progress = False
     reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines)
-    with open_rows(rows, reading) as file, voice.progress() as progress:
+    with open_rows(rows, reading) as file, output.progress() as progress:
         scores, odd = _scores(file, detector, Labels(label, normal or ()), progress)
-    voice.skipped(file.skipped)
-    voice.empty(empty := int(np.isnan(scores).sum()))
+    output.skipped(file.skipped)
+    output.empty(empty := int(np.isnan(scores).sum()))
     rate = detector.calibration_.rate_or_default(false_alarm_rate or detector.false_alarm_rate)
     # A row without evidence is never an alarm, so it comes last.
     scores = np.where(np.isnan(scores), np.nanmin(scores, initial=np.inf) - 1, scores)
     found = measured(scores, odd, detector.threshold(rate), rate)
     if plot is not None:
         draw(scores, odd, found, plot)
-    voice.facts(command="evaluate", **found, empty_rows=empty, plot=plot, skipped_lines=file.skipped.lines)
-    voice.say(*_words(found), *([f"wrote {printable(plot)}"] if plot else []))
+    output.facts(command="evaluate", **found, empty_rows=empty, plot=plot, skipped_lines=file.skipped.lines)
+    output.say(*_words(found), *([f"wrote {printable(plot)}"] if plot else []))
 
 
 def _scores(file: RowFile, detector: Detector, labels: Any, progress: Any) -> tuple[FloatArray, BoolArray]:
@@ -83,7 +83,9 @@ def _scores(file: RowFile, detector: Detector, labels: Any, progress: Any) -> tu
     scored, is_odd = np.concatenate(scores), np.concatenate(odd)
     labels.check_any_normal()
     if not is_odd.any():
-        raise InputError(f"every row is normal: {labels.column!r} is always {labels.words}. Anomalies are needed too.")
+        raise InputError(
+            f"every row is normal: {labels.column!r} is always {labels.normal_names}. Anomalies are needed too."
+        )
     return scored, is_odd
 
 

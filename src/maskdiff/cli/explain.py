@@ -52,7 +52,7 @@ def explain(
     from maskdiff.jobs import rows_for
     from maskdiff.storage import load
 
-    voice: Output = ctx.obj
+    output: Output = ctx.obj
     if (row is None) == (where is None):
         raise SettingError("say which row: --row 17, or --where claim_id=17.")
     detector = load(model)
@@ -60,37 +60,44 @@ def explain(
         needed = rows_for(file, detector)
         number, batch = _numbered(file, row) if row is not None else _where(file, str(where))
         read, shown = needed.read(batch, number), needed.shown(batch)
-    with voice.progress() as progress:
+    with output.progress() as progress:
         detector.set_params(progress=progress)
         verdicts = detector.judge(read, false_alarm_rate)
         cells = detector.explain(shown, top or _SHOWN[detector.encoder_.parts], verdicts=verdicts)
-    _tell(voice, detector, shown, verdicts, cells, detector.threshold(false_alarm_rate), number, file.name)
+    _tell(output, detector, shown, verdicts, cells, detector.threshold(false_alarm_rate), number, file.name)
 
 
 def _tell(
-    voice: Output, detector: Detector, shown: Any, verdicts: Verdicts, cells: Any, threshold: float, row: int, name: str
+    output: Output,
+    detector: Detector,
+    shown: Any,
+    verdicts: Verdicts,
+    cells: Any,
+    threshold: float,
+    row: int,
+    name: str,
 ) -> None:
     from maskdiff.explanations.shading import excerpt
 
     score, p_value, alarm = (float(told[0]) for told in (verdicts.anomaly_score, verdicts.p_value, verdicts.is_anomaly))
     facts = {"anomaly_score": score, "p_value": p_value, "is_anomaly": bool(alarm), "threshold": threshold}
-    voice.facts(command="explain", row=row, **facts, cells=cells.drop(columns="row").to_dict("records"))
+    output.facts(command="explain", row=row, **facts, cells=cells.drop(columns="row").to_dict("records"))
     if math.isnan(score):
-        voice.say(f"row {row:,} of {printable(name)}: not a single token, so nothing to judge it by (p-value 1)")
+        output.say(f"row {row:,} of {printable(name)}: not a single token, so nothing to judge it by (p-value 1)")
         return
     verdict = "an anomaly" if alarm else "not an anomaly"
-    voice.say(
+    output.say(
         f"row {row:,} of {printable(name)}: {verdict}, score {score:.4g} "
         f"(threshold {threshold:.4g}, p-value {p_value:.3g})",
         "",
     )
     for pieces in detector.shaded(shown, verdicts=verdicts):
-        voice.say(voice.shaded(excerpt(pieces, _LONGEST_TEXT)), "")
+        output.say(output.shaded(excerpt(pieces, _LONGEST_TEXT)), "")
     what = "cells" if not detector.encoder_.places else detector.encoder_.parts
-    voice.say(_picture(cells, detector.encoder_.places, what))
+    output.say(_picture(cells, detector.encoder_.places, what))
     more = int((verdicts.contributions > 0).sum()) - len(cells)
     if more > 0:
-        voice.say(f"and {more:,} more {what}, with {percent(max(0.0, 1 - cells['share'].sum()))} of the score")
+        output.say(f"and {more:,} more {what}, with {percent(max(0.0, 1 - cells['share'].sum()))} of the score")
 
 
 def _picture(cells: Any, places: tuple[str, ...], what: str) -> Any:
@@ -113,9 +120,9 @@ def _picture(cells: Any, places: tuple[str, ...], what: str) -> Any:
 
 
 def _expected(label: str) -> str:
-    from maskdiff.jobs.verdict_columns import expected_words
+    from maskdiff.jobs.verdict_columns import expected_text
 
-    return expected_words(label)
+    return expected_text(label)
 
 
 def _short(text: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +16,7 @@ from maskdiff.cli.output import Output, counted, percent, printable, table
 if TYPE_CHECKING:
     from maskdiff.detectors import Detector
     from maskdiff.jobs import NormalTableRows, NormalTokenRows
+    from maskdiff.jobs.checkpoint import Checkpoint
     from maskdiff.jobs.labels import Labels
 
 Names = list[str] | None
@@ -82,7 +85,7 @@ def fit(
     from maskdiff.jobs.checkpoint import Checkpoint
     from maskdiff.storage import save
 
-    voice: Output = ctx.obj
+    output: Output = ctx.obj
     began = time.monotonic()
     options.check_file(out)
     _check_device(device)
@@ -93,14 +96,32 @@ def fit(
     asked = Learning(text, sequence, separator, tokenizer, reconstructor, how, steps, settings, probes)
     checkpoint = Checkpoint(f"{out}.checkpoint", resume=resume, seconds=checkpoint_seconds)
     reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines)
-    with open_rows(rows, reading, again=True) as file, voice.progress() as progress, checkpoint.told(voice.note):
+    with (
+        open_rows(rows, reading, repeatable=True) as file,
+        output.progress() as progress,
+        _saying_how_to_resume(checkpoint, output),
+    ):
         detector, found = asked.begin(file, _labels(label, normal), progress)
         detector.fit_batches(found.batches, found.n_rows, checkpoint=checkpoint)
         save(detector, out)
     checkpoint.done()
-    voice.skipped(file.skipped)
-    voice.left_out(found.empty(detector))
-    _tell(voice, detector, found, out, checkpoint.resumed_at, time.monotonic() - began)
+    output.skipped(file.skipped)
+    output.left_out(found.empty(detector))
+    _tell(output, detector, found, out, checkpoint.resumed_at, time.monotonic() - began)
+
+
+@contextmanager
+def _saying_how_to_resume(checkpoint: Checkpoint, output: Output) -> Iterator[None]:
+    """Say how to go on if what runs in here is interrupted."""
+    path = printable(str(checkpoint.path))
+    if checkpoint.resume and not checkpoint.path.is_file():
+        output.note(f"there is no checkpoint {path}; the training begins at the beginning")
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint.kept or checkpoint.resumed_at is not None:
+            output.note(f"the training so far is kept in {path}; the same command with --resume goes on from there")
+        raise
 
 
 def _labels(column: str | None, normal: Names) -> Labels | None:
@@ -126,7 +147,7 @@ def _check_device(device: str) -> None:
 
 
 def _tell(
-    voice: Output,
+    output: Output,
     detector: Detector,
     found: NormalTableRows | NormalTokenRows,
     out: str,
@@ -135,7 +156,7 @@ def _tell(
 ) -> None:
     rate = detector.calibration_.rate_or_default(detector.false_alarm_rate)
     summary, threshold, held_out = detector.encoder_.summary(), detector.threshold(), len(detector.calibration_)
-    voice.facts(
+    output.facts(
         command="fit",
         model=out,
         rows=found.n_rows,
@@ -148,7 +169,7 @@ def _tell(
         seconds=round(seconds, 3),
     )
     begun = "" if resumed_at is None else f" (training went on at step {resumed_at:,})"
-    voice.say(
+    output.say(
         table(("column", "read as", "codes", "missing"), map(_described, summary)),
         "",
         f"learned from {counted(found.n_rows, 'row')} of {printable(found.rows.name)} in {seconds:.1f} s{begun}",

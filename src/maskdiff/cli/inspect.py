@@ -30,15 +30,15 @@ def inspect(
     """Show a model's columns, settings, calibration and versions."""
     from maskdiff.storage import load
 
-    voice: Output = ctx.obj
+    output: Output = ctx.obj
     detector = load(model)
     columns, settings, calibration = _columns(detector, labels), _settings(detector), _calibration(detector)
     versions = _versions(model)
-    voice.facts(
+    output.facts(
         command="inspect", model=model, columns=columns, settings=settings, calibration=calibration, versions=versions
     )
     thresholds = ", ".join(f"{gamma:.4g} ({percent(float(rate))})" for rate, gamma in calibration["thresholds"].items())
-    voice.say(
+    output.say(
         f"{printable(Path(model).name)}: {counted(len(columns), 'column')}, "
         f"calibrated on {counted(calibration['rows'], 'normal row')}",
         "",

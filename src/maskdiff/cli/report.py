@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from maskdiff.cli import options
 from maskdiff.cli.output import Output, printable
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from maskdiff.jobs import ModelRows
-    from maskdiff.progress import Callback
 
 
 def report(
@@ -34,41 +26,15 @@ def report(
     debug: options.Debug = False,
 ) -> None:
     """Write one page that shows which rows are odd, and which cells or tokens make them so."""
-    from maskdiff.io import open_rows
-    from maskdiff.jobs import rows_for
-    from maskdiff.report import write_report
-    from maskdiff.storage import load
+    from maskdiff.jobs import report_file
 
-    voice: Output = ctx.obj
+    output: Output = ctx.obj
     options.check_file(out)
-    detector = load(model)
-    detector.progress = False
     reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines)
-    with open_rows(rows, reading) as file, voice.progress() as progress:
-        write_report(
-            detector,
-            _tables(rows_for(file, detector), progress or None),
-            out,
-            false_alarm_rate=false_alarm_rate,
-            source=Path(file.name).name,
-            model=Path(model).name,
-            row_numbers=1,
+    with output.progress() as progress:
+        done = report_file(
+            model, rows, out, false_alarm_rate=false_alarm_rate, reading=reading, callback=progress or None
         )
-    voice.skipped(file.skipped)
-    size = Path(out).stat().st_size
-    voice.facts(command="report", report=out, bytes=size, skipped_lines=file.skipped.lines)
-    voice.say(f"wrote {printable(out)} ({size / 1000:,.0f} kB)")
-
-
-def _tables(needed: ModelRows, callback: Callback | None) -> Iterator[pa.Table]:
-    """All rows as they stand in the file; a file without rows is one empty table."""
-    from maskdiff.progress import Progress
-
-    done = 0
-    for batch in needed.batches():
-        yield needed.shown(batch)
-        done += batch.num_rows
-        if callback is not None:
-            callback(Progress("scoring", done, needed.rows.n_rows or 0))
-    if not done:
-        yield needed.shown(needed.empty())
+    output.skipped(done.skipped)
+    output.facts(command="report", report=out, bytes=done.size, skipped_lines=done.skipped.lines)
+    output.say(f"wrote {printable(out)} ({done.size / 1000:,.0f} kB)")

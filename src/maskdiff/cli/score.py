@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,8 +11,7 @@ from maskdiff.cli import options
 from maskdiff.cli.output import Output, counted, percent, printable
 
 if TYPE_CHECKING:
-    from maskdiff.detectors import Detector
-    from maskdiff.jobs import ScoreOptions, ScoreSummary
+    from maskdiff.jobs import ScoreSummary
 
 
 def score(
@@ -47,52 +46,54 @@ def score(
     from maskdiff.errors import SettingError
     from maskdiff.io import WriteOptions, check_folder
     from maskdiff.jobs import ScoreOptions, score_file
-    from maskdiff.storage import load
 
-    voice: Output = ctx.obj
-    if voice.json and out == "-":
+    output: Output = ctx.obj
+    if output.json and out == "-":
         raise SettingError("the rows and --json both want standard output. Name a file for the rows: -o FILE.")
-    voice.to_stderr = out == "-"
+    output.to_stderr = out == "-"
     check_folder(out)
     began = time.monotonic()
-    asked = ScoreOptions(explain, only_anomalies, top, false_alarm_rate, false_discovery_rate, prefix)
+    choice = ScoreOptions(explain, only_anomalies, top, false_alarm_rate, false_discovery_rate, prefix)
     reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines)
     writing = WriteOptions(out_format, None, safe_for_spreadsheets)
-    detector = load(model)
-    with voice.progress() as progress:
-        tally = score_file(detector, rows, out, asked, reading=reading, writing=writing, callback=progress or None)
-    if tally.ignored:
-        voice.note(f"ignored, for the model has never seen them: {', '.join(tally.ignored)}")
-    voice.skipped(tally.skipped)
-    voice.empty(tally.empty)
-    _tell(voice, detector, asked, tally, out, time.monotonic() - began)
+    with output.progress() as progress:
+        summary = score_file(model, rows, out, choice, reading=reading, writing=writing, callback=progress or None)
+    _show(output, summary, out, time.monotonic() - began)
 
 
-def _tell(
-    voice: Output, detector: Detector, asked: ScoreOptions, tally: ScoreSummary, out: str, seconds: float
-) -> None:
-    rate = detector.calibration_.rate_or_default(asked.false_alarm_rate or detector.false_alarm_rate)
-    threshold = detector.threshold(asked.false_alarm_rate)
-    promise = f"scores above {threshold:.4g}; promised: at most {percent(rate)} of normal rows"
-    facts: dict[str, Any] = {"threshold": threshold, "false_alarm_rate": rate}
-    if asked.false_discovery_rate is not None:
-        promise = f"promised: on average at most {percent(asked.false_discovery_rate)} of these are normal"
-        facts = {"false_discovery_rate": asked.false_discovery_rate}
-    voice.facts(
+def _show(output: Output, summary: ScoreSummary, out: str, seconds: float) -> None:
+    if summary.ignored:
+        output.note(f"ignored, for the model has never seen them: {', '.join(summary.ignored)}")
+    output.skipped(summary.skipped)
+    output.empty(summary.empty)
+    output.facts(
         command="score",
-        rows=tally.rows,
-        anomalies=tally.anomalies,
-        written=tally.written,
-        empty_rows=tally.empty,
+        rows=summary.rows,
+        anomalies=summary.anomalies,
+        written=summary.written,
+        empty_rows=summary.empty,
         output=out,
-        **facts,
-        ignored_columns=tally.ignored,
-        skipped_lines=tally.skipped.lines,
+        **_promise_facts(summary),
+        ignored_columns=summary.ignored,
+        skipped_lines=summary.skipped.lines,
         seconds=round(seconds, 3),
     )
-    share = percent(tally.anomalies / max(tally.rows, 1))
+    share = percent(summary.anomalies / max(summary.rows, 1))
     place = "standard output" if out == "-" else printable(out)
-    voice.say(
-        f"{counted(tally.rows, 'row')}, {counted(tally.anomalies, 'anomaly')} ({share}): {promise}",
-        f"wrote {counted(tally.written, 'row')} to {place} in {seconds:.1f} s",
+    output.say(
+        f"{counted(summary.rows, 'row')}, {counted(summary.anomalies, 'anomaly')} ({share}): {_promise(summary)}",
+        f"wrote {counted(summary.written, 'row')} to {place} in {seconds:.1f} s",
     )
+
+
+def _promise_facts(summary: ScoreSummary) -> dict[str, float | None]:
+    if summary.false_discovery_rate is not None:
+        return {"false_discovery_rate": summary.false_discovery_rate}
+    return {"threshold": summary.threshold, "false_alarm_rate": summary.false_alarm_rate}
+
+
+def _promise(summary: ScoreSummary) -> str:
+    if summary.false_discovery_rate is not None:
+        return f"promised: on average at most {percent(summary.false_discovery_rate)} of these are normal"
+    rate = percent(summary.false_alarm_rate or 0)
+    return f"scores above {summary.threshold:.4g}; promised: at most {rate} of normal rows"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maskdiff.calibration import Calibration
 from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
+from maskdiff.detectors.verdicts import Verdicts
 from maskdiff.errors import InputError, SettingError
 from maskdiff.evidence.combine import CellEvidence, Evidence, EvidenceTerm, MaskedSurprise
 from maskdiff.explanations import OddCells, expected_codes, explanation_table, odd_cells
@@ -42,23 +43,6 @@ Presets = dict[str | None, dict[str, tuple[Callable[[], Any], ProbeGrid]]]
 
 # Reads the rows, from the first to the last; called once for each pass.
 Batches = Callable[[], Iterable[Any]]
-
-
-@dataclass(frozen=True, eq=False)
-class Verdicts:
-    """All there is to say about N rows: score, p-value and alarm (N,); each cell's part in the score (N, F)."""
-
-    anomaly_score: FloatArray
-    p_value: FloatArray
-    is_anomaly: BoolArray
-    contributions: FloatArray
-    surprise: FloatArray
-    codes: Codes
-
-    def take(self, rows: IntArray | BoolArray) -> Verdicts:
-        """What is said about these rows."""
-        told = {f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name != "codes"}
-        return Verdicts(codes=self.codes.take(rows), **told)
 
 
 class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]

@@ -7,15 +7,15 @@ anomaly, and a NoEvidenceWarning names it.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
+from maskdiff.codes import Codes, FloatArray, IntArray
 from maskdiff.codes.windows import Windows
-from maskdiff.detectors.base import MAIN, Batches, Detector, Presets, Verdicts
+from maskdiff.detectors.base import MAIN, Batches, Detector, Presets
+from maskdiff.detectors.verdicts import TokenVerdicts, Verdicts
 from maskdiff.encoders.tokens.input import joined
 from maskdiff.encoders.tokens.sequence import TokenEncoder
 from maskdiff.errors import InputError, NoEvidenceWarning, SettingError
@@ -34,23 +34,6 @@ from maskdiff.score import Typical
 _MOST_NAMED = 5
 DEFAULT_LENGTH, DEFAULT_OVERLAP = 256, 64
 AUTO = "auto"
-
-
-@dataclass(frozen=True, eq=False)
-class TokenVerdicts(Verdicts):
-    """Verdicts on N rows of tokens; contributions and surprise (L, F) are those of the rows' windows, `codes`."""
-
-    codes: Windows
-
-    def take(self, rows: IntArray | BoolArray) -> TokenVerdicts:
-        """What is said about these rows."""
-        chosen = np.arange(len(self.anomaly_score))[rows]
-        first = np.searchsorted(self.codes.row, chosen, side="left")
-        last = np.searchsorted(self.codes.row, chosen, side="right")
-        lines = np.concatenate([np.empty(0, np.int64), *map(np.arange, first, last)])
-        codes = replace(self.codes.take(lines), row=np.repeat(np.arange(len(chosen)), last - first))
-        told = (self.anomaly_score[chosen], self.p_value[chosen], self.is_anomaly[chosen])
-        return TokenVerdicts(*told, self.contributions[lines], self.surprise[lines], codes)
 
 
 class TokenDetector(Detector):

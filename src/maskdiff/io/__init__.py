@@ -8,19 +8,24 @@ The format follows from the name; "-" is a standard stream. What the cells of a 
 `csv_types`.
 """
 
-from maskdiff.io.atomic import check_folder
-from maskdiff.io.formats import WriteOptions, format_of, open_rows, open_writer
-from maskdiff.io.rows import ReadOptions, RowFile, SkippedLines
+from maskdiff.io.atomic import atomic_write, check_folder
+from maskdiff.io.base import Format, WriteOptions
+from maskdiff.io.formats import FORMATS, format_of, open_rows, open_writer
+from maskdiff.io.rows import BatchRows, ReadOptions, RowFile, SkippedLines
 from maskdiff.io.streams import open_output
 
 __all__ = [
+    "FORMATS",
+    "BatchRows",
+    "Format",
     "ReadOptions",
     "RowFile",
     "SkippedLines",
     "WriteOptions",
+    "atomic_write",
     "check_folder",
     "format_of",
+    "open_output",
     "open_rows",
     "open_writer",
-    "open_output",
 ]

@@ -16,11 +16,13 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from maskdiff.errors import BadLineError, EmptyTableError
+from maskdiff.io.base import Format, WriteOptions
 from maskdiff.io.cell_texts import as_texts, defused
-from maskdiff.io.rows import ReadOptions, SkippedLines, only, rebatched
+from maskdiff.io.rows import ReadOptions, SkippedLines, bad_line, only, rebatched
 from maskdiff.io.streams import HEAD, ByteSource, Decoder, Utf8
 
 DELIMITERS = (",", ";", "\t", "|")
+TABBED = (".tsv", ".tab")
 _BLOCK = 1 << 23
 _ROWS_TO_LOOK_AT = 20
 
@@ -47,7 +49,7 @@ class DelimitedRows:
         return names
 
     def batches(self, columns: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
-        for batch in rebatched(self._blocks(), self.schema):
+        for batch in rebatched(self._blocks(), self.schema, self.reading.batch_rows(len(self.schema))):
             yield only(batch, columns)
 
     def _blocks(self) -> Iterator[pa.RecordBatch]:
@@ -66,7 +68,7 @@ class DelimitedRows:
             except pa.ArrowInvalid as error:
                 raise self._bad_line(bad, error) from error
         for row in bad:
-            self.skipped.add(self._told(row, place=self._place(row) if not self.skipped.lines else ""))
+            self.skipped.add(self._described(row, place=self._place(row) if not self.skipped.lines else ""))
 
     def _arrow_reader(self, stream: Utf8, bad: list[pacsv.InvalidRow]) -> Any:
         def handle(row: pacsv.InvalidRow) -> str:
@@ -95,13 +97,12 @@ class DelimitedRows:
 
     def _bad_line(self, bad: list[pacsv.InvalidRow], error: pa.ArrowInvalid) -> BadLineError:
         if bad:
-            told = self._told(bad[-1], self._place(bad[-1]))
-            return BadLineError(f"{told}. Mend the line, or leave such lines out with --on-bad-lines skip.")
+            return bad_line(self._described(bad[-1], self._place(bad[-1])))
         if "straddl" in str(error):
             return BadLineError(f"{self.name}: a row is longer than {_BLOCK >> 20} MB. Is a quote never closed?")
         return BadLineError(f"{self.name} cannot be read as CSV: {str(error).splitlines()[0]}.")
 
-    def _told(self, row: pacsv.InvalidRow, place: str) -> str:
+    def _described(self, row: pacsv.InvalidRow, place: str) -> str:
         return f"{place}: {row.actual_columns} cells, where the header has {row.expected_columns}"
 
     def _place(self, row: pacsv.InvalidRow) -> str:
@@ -161,7 +162,7 @@ class DelimitedWriter:
 
     def _write(self, columns: list[Any]) -> None:
         lines = _joined(self.delimiter, *(self._quoted(self.before(column)) for column in columns))
-        # The texts of an arrow array lie one behind the other: with line ends, that is the file.
+        # The texts of an arrow array stand one behind the other: with line ends, that is the file.
         ended = _joined("", lines, "\n")
         self.file.write(memoryview(ended.buffers()[2])[: pc.sum(pc.binary_length(ended)).as_py()])
 
@@ -179,3 +180,19 @@ def _joined(between: str, *parts: Any) -> pa.Array:
     """Texts put together row by row; a plain text stands for a column of it."""
     columns = [pa.scalar(part, pa.large_string()) if isinstance(part, str) else part for part in parts]
     return pc.binary_join_element_wise(*columns, pa.scalar(between, pa.large_string()))
+
+
+def _writer(file: BinaryIO, schema: pa.Schema, writing: WriteOptions, name: str) -> DelimitedWriter:
+    delimiter = "\t" if name.endswith(TABBED) else writing.delimiter or ","
+    return DelimitedWriter(file, schema, delimiter=delimiter, safe=writing.safe_for_spreadsheets)
+
+
+FORMAT = Format(
+    (".csv", *TABBED, ".txt"),
+    DelimitedRows,
+    _writer,
+    streams=True,
+    gzips=True,
+    repeats_names=True,
+    formulas=True,
+)

@@ -15,8 +15,9 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.types as pat
 
-from maskdiff.errors import BadLineError, EmptyTableError
-from maskdiff.io.rows import ReadOptions, SkippedLines, only, rows_at_once
+from maskdiff.errors import EmptyTableError
+from maskdiff.io.base import Format
+from maskdiff.io.rows import ReadOptions, SkippedLines, bad_line, only
 from maskdiff.io.streams import ByteSource, Utf8
 
 Record = dict[str, Any]
@@ -54,7 +55,7 @@ class JsonLinesRows:
 
     def batches(self, columns: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
         records = self._records()
-        while rows := list(islice(records, rows_at_once(len(self.schema)))):
+        while rows := list(islice(records, self.reading.batch_rows(len(self.schema)))):
             arrays = [pa.array([_cell(row.get(f.name), f.type) for row in rows], f.type) for f in self.schema]
             yield only(pa.RecordBatch.from_arrays(arrays, schema=self.schema), columns)
 
@@ -80,7 +81,7 @@ class JsonLinesRows:
         if self.reading.on_bad_lines == "skip":
             self.skipped.add(what)
             return None
-        raise BadLineError(f"{what}. Mend the line, or leave such lines out with --on-bad-lines skip.")
+        raise bad_line(what)
 
 
 def _type_of(found: set[str]) -> pa.DataType:
@@ -134,3 +135,8 @@ def _written(value: Any) -> str:
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     return str(value.isoformat() if hasattr(value, "isoformat") else value)
+
+
+FORMAT = Format(
+    (".jsonl", ".ndjson", ".json"), JsonLinesRows, lambda file, schema, *_: JsonLinesWriter(file, schema), gzips=True
+)

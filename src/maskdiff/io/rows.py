@@ -8,22 +8,28 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from maskdiff.errors import SettingError
+from maskdiff.errors import BadLineError, SettingError
 
-_ROWS_AT_ONCE = 65_536
+# A batch of a wide table has fewer rows than it may have.
 _CELLS_AT_ONCE = 1 << 22
 ON_BAD_LINES = ("error", "skip")
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How a file is to be read; None: as its name and its first bytes say."""
+    """How a file is to be read; None: as its name and its first bytes say.
+
+    A batch has at most `rows_at_once` rows; of texts and sequences about `characters_at_once` characters are judged at
+    once, so that long ones need no more memory than short ones.
+    """
 
     format: str | None = None
     delimiter: str | None = None
     quote: str = '"'
     encoding: str | None = None
     on_bad_lines: str = "error"
+    rows_at_once: int = 65_536
+    characters_at_once: int = 1 << 17
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in f"\r\n{self.quote}"):
@@ -32,6 +38,12 @@ class ReadOptions:
             raise SettingError(f"the quote is one character; got {self.quote!r}.")
         if self.on_bad_lines not in ON_BAD_LINES:
             raise SettingError(f"for bad lines choose one of {', '.join(ON_BAD_LINES)}; got {self.on_bad_lines!r}.")
+        if min(self.rows_at_once, self.characters_at_once) < 1:
+            raise SettingError("a batch needs room for at least one row and one character.")
+
+    def batch_rows(self, n_columns: int) -> int:
+        """Rows of a batch: fewer than `rows_at_once` where the table is wide."""
+        return max(1, min(self.rows_at_once, _CELLS_AT_ONCE // max(n_columns, 1)))
 
 
 @dataclass
@@ -46,11 +58,17 @@ class SkippedLines:
         self.first = self.first or what
 
 
+def bad_line(what: str) -> BadLineError:
+    """The error about a line that cannot be read, with the way out."""
+    return BadLineError(f'{what}. Mend the line, or leave such lines out: on_bad_lines="skip".', setting="on_bad_lines")
+
+
 class RowFile(Protocol):
     """The rows of a file. Names may repeat; `n_rows` is None where only reading on would tell."""
 
     name: str
     schema: pa.Schema
+    reading: ReadOptions
     n_rows: int | None
     skipped: SkippedLines
 
@@ -62,14 +80,22 @@ class RowFile(Protocol):
         """All rows, or only these columns of them, from the first row on."""
 
 
-def rows_at_once(n_columns: int) -> int:
-    """Rows of a batch: 65,536, fewer where the table is wide."""
-    return max(1, min(_ROWS_AT_ONCE, _CELLS_AT_ONCE // max(n_columns, 1)))
+class BatchRows:
+    """The rows of one batch in memory, with the types it declares."""
+
+    declares_types = True
+
+    def __init__(self, batch: pa.RecordBatch, name: str = "the batch") -> None:
+        self.batch, self.name, self.schema = batch, name, batch.schema
+        self.reading, self.skipped = ReadOptions(), SkippedLines()
+        self.n_rows: int | None = batch.num_rows
+
+    def batches(self, columns: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
+        yield only(self.batch, columns)
 
 
-def rebatched(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches of that size, but for the last."""
-    size = rows_at_once(len(schema))
+def rebatched(batches: Iterable[pa.RecordBatch], schema: pa.Schema, size: int) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of this size, but for the last."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)

@@ -26,7 +26,7 @@ _DAMAGED = (gzip.BadGzipFile, EOFError, zlib.error)
 
 
 class ByteSource:
-    """Bytes read from the first to the last, unpacked where gzip packed them; standard input can be read but once."""
+    """Bytes read from the first to the last, unpacked where gzip packed them; standard input can be read only once."""
 
     def __init__(self, path: str, name: str | None = None) -> None:
         self.path = path
@@ -45,6 +45,11 @@ class ByteSource:
         with open(self.path, "rb") as raw:
             packed = raw.read(2) == _GZIP
         return cast(BinaryIO, gzip.open(self.path) if packed else open(self.path, "rb"))
+
+    def checked_path(self) -> str:
+        """The path of a file that is there and can be opened."""
+        self.open().close()
+        return self.path
 
     def head(self) -> bytes:
         """The first bytes, up to a megabyte; they will still be read."""
@@ -100,7 +105,8 @@ class Decoder:
             line = self.lines + error.object[: error.start].count(b"\n")
             raise BadLineError(
                 f"{self.name}, line {line}: the byte 0x{error.object[error.start]:02x} is not {self.encoding}. "
-                "Say how the file is encoded, for example --encoding cp1252."
+                'Say how the file is encoded, for example encoding="cp1252".',
+                setting="encoding",
             ) from error
         self.lines += text.count("\n")
         return text
@@ -148,9 +154,9 @@ def encoding_of(source: ByteSource, encoding: str | None) -> str:
 
 
 @contextmanager
-def open_source(path: str, *, again: bool) -> Iterator[ByteSource]:
-    """The bytes at `path`, "-" for standard input; `again`: they are to be read more than once."""
-    if path != STANDARD or not again:
+def open_source(path: str, *, repeatable: bool) -> Iterator[ByteSource]:
+    """The bytes at `path`, "-" for standard input; `repeatable`: they are to be read more than once."""
+    if path != STANDARD or not repeatable:
         yield ByteSource(path)
         return
     with _temporary_file() as spool:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,11 +39,14 @@ class Checkpoint:
                 kept_of = (file.metadata() or {}).get("run")
                 state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         except (SafetensorError, OSError) as error:
-            raise ModelFileError(f"the checkpoint {self.path} is damaged ({error}). Fit without --resume.") from error
+            raise ModelFileError(
+                f"the checkpoint {self.path} is damaged ({error}). Begin anew: resume=False.", setting="resume"
+            ) from error
         if kept_of != run:
             raise SettingError(
                 f"the checkpoint {self.path} is of another training: other rows, settings or seed. "
-                "Fit as you did then, or without --resume to begin anew."
+                "Fit as you did then, or begin anew: resume=False.",
+                setting="resume",
             )
         self.resumed_at = int(state["step"])
         return state
@@ -59,18 +61,6 @@ class Checkpoint:
         with open_output(str(self.path)) as file:
             file.write(to_bytes(parts, metadata={"run": run}))
         self._last, self.kept = time.monotonic(), True
-
-    @contextmanager
-    def told(self, tell: Callable[[str], None]) -> Iterator[None]:
-        """Say how to go on if what runs in here is interrupted."""
-        if self.resume and not self.path.is_file():
-            tell(f"there is no checkpoint {self.path}; the training begins at the beginning")
-        try:
-            yield
-        except KeyboardInterrupt:
-            if self.kept or self.resumed_at is not None:
-                tell(f"the training so far is kept in {self.path}; the same command with --resume goes on from there")
-            raise
 
     def done(self) -> None:
         """Nothing is left to resume."""

@@ -36,8 +36,7 @@ class Labels:
     def __init__(self, column: str, normal: Sequence[str] = ()) -> None:
         self.column = column
         self.normal = {label_key(value) for value in normal}
-        self.told = bool(self.normal)
-        self.words = ", ".join(normal) or "0"
+        self.normal_names = ", ".join(normal) or "0"
         self.seen: Counter[str] = Counter()
 
     def is_normal(self, cells: pa.Array) -> BoolArray:
@@ -50,26 +49,27 @@ class Labels:
 
     def _codes(self, cells: pa.Array) -> NDArray[np.int64]:
         """0 normal, 1 not, -1 without label, shape (n,)."""
-        words, index = _distinct(cells)
+        texts, index = _distinct(cells)
         for place, count in zip(*np.unique(index[index >= 0], return_counts=True), strict=True):
-            self.seen[words[place]] += int(count)
-        found: NDArray[np.int64] = np.array([*map(self._code, words), -1], dtype=np.int64)[index]
+            self.seen[texts[place]] += int(count)
+        found: NDArray[np.int64] = np.array([*map(self._code, texts), -1], dtype=np.int64)[index]
         return found
 
-    def _code(self, word: str) -> int:
-        if word in MISSING:
+    def _code(self, text: str) -> int:
+        if text in MISSING:
             return -1
-        key = label_key(word)
-        if not self.told and key not in (0, 1):
+        key = label_key(text)
+        if not self.normal and key not in (0, 1):
             raise SettingError(
-                f"the label column {self.column!r} holds {word!r}: say which value marks normal rows with --normal."
+                f"the label column {self.column!r} holds {text!r}: say which values mark normal rows, normal=[...].",
+                setting="normal",
             )
         return int(key not in (self.normal or {0}))
 
     def check_any_normal(self) -> None:
-        if not any(self._code(word) == 0 for word in self.seen):
-            held = ", ".join(repr(word) for word, _ in self.seen.most_common(_MOST_NAMED)) or "no value at all"
-            raise InputError(f"no row is normal: {self.column!r} is never {self.words}; it holds {held}.")
+        if not any(self._code(text) == 0 for text in self.seen):
+            held = ", ".join(repr(text) for text, _ in self.seen.most_common(_MOST_NAMED)) or "no value at all"
+            raise InputError(f"no row is normal: {self.column!r} is never {self.normal_names}; it holds {held}.")
 
 
 def is_value(cells: pa.Array, value: str) -> BoolArray:
@@ -78,8 +78,8 @@ def is_value(cells: pa.Array, value: str) -> BoolArray:
     >>> is_value(pa.array(["17", "17.0", "x", None]), "17")
     array([ True,  True, False, False])
     """
-    words, index = _distinct(cells)
-    found: BoolArray = np.array([*(label_key(word) == label_key(value) for word in words), False])[index]
+    texts, index = _distinct(cells)
+    found: BoolArray = np.array([*(label_key(text) == label_key(value) for text in texts), False])[index]
     return found
 
 

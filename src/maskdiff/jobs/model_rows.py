@@ -24,9 +24,6 @@ class ModelRows(Protocol):
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of the file, in parts that can be judged at once."""
 
-    def empty(self) -> pa.RecordBatch:
-        """No rows, with the columns of the file."""
-
     def shown(self, batch: pa.RecordBatch) -> pa.Table:
         """The cells as they stand in the file, for showing them."""
 

@@ -1,23 +1,24 @@
-"""Scoring a file: rows in, the same rows with verdicts and reasons out."""
+"""Scoring: rows in, the same rows with verdicts and reasons out. Every row is judged once, whatever is asked for."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
-from maskdiff.errors import SettingError
-from maskdiff.io.formats import WriteOptions, open_rows, open_writer
-from maskdiff.io.rows import ReadOptions, RowFile, SkippedLines
-from maskdiff.jobs.model_rows import ModelRows, rows_for
-from maskdiff.jobs.stages import Scored, anomalies, discoveries, highest, judged
+from maskdiff.codes import BoolArray, FloatArray
+from maskdiff.errors import NoEvidenceWarning, SettingError
+from maskdiff.io.base import WriteOptions
+from maskdiff.io.formats import open_rows, open_writer
+from maskdiff.io.rows import BatchRows, ReadOptions, RowFile, SkippedLines, as_batch
+from maskdiff.jobs.choice import Judged, Written, as_they_come, highest, possible_anomalies, set_aside
+from maskdiff.jobs.model_rows import rows_for
+from maskdiff.jobs.models import Model, as_detector
 from maskdiff.jobs.verdict_columns import VerdictColumns
 from maskdiff.progress import Callback, Progress
-
-if TYPE_CHECKING:
-    from maskdiff.detectors import Detector
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,9 @@ class ScoreOptions:
     """Which rows are anomalies, which are written, and what is added to them.
 
     `explain` cells are named for each row. Anomalies score above the threshold for `false_alarm_rate` (None: the
-    detector's own), or are so chosen that `false_discovery_rate` holds. `top`: only the highest, the highest first.
+    detector's own), or are chosen so that `false_discovery_rate` holds for all rows together. `only_anomalies`: the
+    other rows are left out. `top`: only so many rows, the highest scores first. `prefix` is put before the names of the
+    added columns.
     """
 
     explain: int = 0
@@ -39,7 +42,7 @@ class ScoreOptions:
         if self.false_alarm_rate is not None and self.false_discovery_rate is not None:
             raise SettingError("a false-alarm rate and a false-discovery rate are two promises; ask for one of them.")
         if self.false_discovery_rate is not None and not 0 < self.false_discovery_rate < 1:
-            raise SettingError(f"a false-discovery rate must lie between 0 and 1; got {self.false_discovery_rate}.")
+            raise SettingError(f"a false-discovery rate must be between 0 and 1; got {self.false_discovery_rate}.")
         if self.explain < 0 or (self.top is not None and self.top < 1):
             raise SettingError(f"explain >= 0 cells and top >= 1 rows are needed; got {self.explain} and {self.top}.")
 
@@ -48,79 +51,154 @@ class ScoreOptions:
 class ScoreSummary:
     """How many rows were scored, called anomalies and written; the columns and lines that were left out.
 
-    `empty` rows hold nothing to judge them by: a text without a token.
+    `empty` rows hold nothing to judge them by (a text without a token): their score is null, their p-value 1, and they
+    are never anomalies. `threshold` and `false_alarm_rate` are the promise that was kept, None where
+    `false_discovery_rate` was.
     """
 
     rows: int = 0
     anomalies: int = 0
     written: int = 0
     empty: int = 0
+    threshold: float | None = None
+    false_alarm_rate: float | None = None
+    false_discovery_rate: float | None = None
     ignored: list[str] = field(default_factory=list)
     skipped: SkippedLines = field(default_factory=SkippedLines)
 
 
+def score_batch(model: Model, batch: pa.RecordBatch, options: ScoreOptions | None = None) -> pa.RecordBatch:
+    """The rows of a batch with their verdicts: the unit of work of every door.
+
+    Columns are found by name and those the model never saw are passed through. Behind them stand anomaly_score,
+    p_value, is_anomaly and, with `explain`, the reasons. Choices about all rows (`top`, `false_discovery_rate`) are
+    about those of the batch.
+
+    >>> from maskdiff import TableDetector
+    >>> detector = TableDetector("kernel").fit(pa.table({"pet": ["cat", "dog"] * 100, "says": ["meow", "woof"] * 100}))
+    >>> new = pa.RecordBatch.from_pydict({"id": [7, 8], "pet": ["cat", "cat"], "says": ["meow", "woof"]})
+    >>> scored = score_batch(detector, new)
+    >>> scored.schema.names
+    ['id', 'pet', 'says', 'anomaly_score', 'p_value', 'is_anomaly']
+    >>> scored.column("is_anomaly").to_pylist()
+    [False, True]
+    """
+    scoring = Scoring(model, BatchRows(batch), options or ScoreOptions())
+    return as_batch(pa.Table.from_batches(list(scoring.batches()), scoring.schema))
+
+
 def score_file(
-    detector: Detector,
+    model: Model,
     rows: str,
     out: str = "-",
-    asked: ScoreOptions | None = None,
+    options: ScoreOptions | None = None,
     *,
     reading: ReadOptions | None = None,
     writing: WriteOptions | None = None,
     callback: Callback | None = None,
 ) -> ScoreSummary:
-    """Write the rows of a file with their verdicts to another; "-" is a standard stream."""
-    asked, tally = asked or ScoreOptions(), ScoreSummary()
-    detector.threshold(asked.false_alarm_rate)  # a rate that cannot be promised is refused before anything is read
-    with open_rows(rows, reading) as file:
-        model = rows_for(file, detector)
-        added = VerdictColumns(file.schema, asked.explain, asked.prefix, detector.encoder_.places)
-        scored = _chosen(file, detector, model, asked, tally, callback)
-        with open_writer(out, added.schema, _like(file, out, writing or WriteOptions())) as write:
-            for part in scored:
-                write(added.to(part, detector, model))
-                tally.written += len(part.score)
-        tally.ignored, tally.skipped = model.ignored, file.skipped
-    return tally
+    """Write the rows of a file with their verdicts to another; "-" is a standard stream.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from maskdiff import TableDetector
+    >>> detector = TableDetector("kernel").fit(pa.table({"pet": ["cat", "dog"] * 100, "says": ["meow", "woof"] * 100}))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     new, scored = Path(folder, "new.csv"), Path(folder, "scored.csv")
+    ...     _ = new.write_text("pet,says\\ncat,meow\\ncat,woof\\n")
+    ...     summary = score_file(detector, str(new), str(scored), ScoreOptions(explain=1))
+    ...     scored.read_text().splitlines()[0].split(",")[:6]
+    ['pet', 'says', 'anomaly_score', 'p_value', 'is_anomaly', 'reason_1']
+    >>> summary.rows, summary.anomalies
+    (2, 1)
+    """
+    with open_rows(rows, reading) as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoEvidenceWarning)  # the summary says how many rows are empty
+        scoring = Scoring(model, file, options or ScoreOptions(), callback)
+        with open_writer(out, scoring.schema, _like(file, out, writing or WriteOptions())) as write:
+            for batch in scoring.batches():
+                write(batch)
+    return replace(scoring.summary, skipped=file.skipped)
+
+
+class Scoring:
+    """The rows of a file or batch on their way through a detector; `schema` is that of the rows with verdicts."""
+
+    def __init__(self, model: Model, rows: RowFile, options: ScoreOptions, callback: Callback | None = None) -> None:
+        self.rows, self.options, self.callback = rows, options, callback
+        self.detector = as_detector(model)
+        # A rate that cannot be promised is refused before anything is read.
+        threshold = self.detector.threshold(options.false_alarm_rate)
+        self.model_rows = rows_for(rows, self.detector)
+        self.columns = VerdictColumns(rows.schema, options.explain, options.prefix, self.detector.encoder_.places)
+        self.schema: pa.Schema = self.columns.schema
+        self.summary = ScoreSummary(ignored=self.model_rows.ignored, false_discovery_rate=options.false_discovery_rate)
+        if options.false_discovery_rate is None:
+            rate = self.detector.false_alarm_rate if options.false_alarm_rate is None else options.false_alarm_rate
+            self.summary.threshold = threshold
+            self.summary.false_alarm_rate = self.detector.calibration_.rate_or_default(rate)
+        self._scores: list[FloatArray] = []
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows to be written, with their verdict columns."""
+        for part in self._finished(self._chosen()):
+            self.summary.written += len(part.places)
+            yield part.batch
+
+    def _judged(self) -> Iterator[Judged]:
+        """Every batch with its verdicts."""
+        for batch in self.model_rows.batches():
+            done = self.summary.rows
+            verdicts = self.detector.judge(self.model_rows.read(batch, done + 1), self.options.false_alarm_rate)
+            self._count(verdicts.anomaly_score, verdicts.is_anomaly)
+            yield Judged(batch, done + np.arange(batch.num_rows), verdicts)
+
+    def _count(self, scores: FloatArray, alarms: BoolArray) -> None:
+        self.summary.rows += len(scores)
+        self.summary.empty += int(np.isnan(scores).sum())
+        if self.options.false_discovery_rate is None:
+            self.summary.anomalies += int(alarms.sum())
+        else:
+            self._scores.append(scores)
+        if self.callback is not None:
+            self.callback(Progress("scoring", self.summary.rows, self.rows.n_rows or 0))
+
+    def _chosen(self) -> Iterable[Written]:
+        options, judged = self.options, self._judged()
+        if options.only_anomalies:
+            judged = possible_anomalies(judged, options.false_discovery_rate)
+        if options.top is not None:
+            size = self.rows.reading.batch_rows(len(self.schema))
+            return highest(judged, self._write, self.schema, options.top, size)
+        if options.false_discovery_rate is not None:
+            return set_aside(judged, self._write, self.schema)
+        return as_they_come(judged, self._write)
+
+    def _finished(self, written: Iterable[Written]) -> Iterator[Written]:
+        """With false-discovery control, the rows with the alarms that all scores together give."""
+        rate = self.options.false_discovery_rate
+        alarm: BoolArray | None = None
+        for part in written:
+            if rate is not None:
+                alarm = self._selected(rate) if alarm is None else alarm
+                part = replace(part, batch=self.columns.with_alarms(part.batch, alarm[part.places]))
+                part = part.take(np.flatnonzero(alarm[part.places])) if self.options.only_anomalies else part
+            yield part
+        if rate is not None and alarm is None:
+            self._selected(rate)
+
+    def _selected(self, rate: float) -> BoolArray:
+        alarm = self.detector.calibration_.select(np.concatenate([*self._scores, np.empty(0)]), rate)
+        self.summary.anomalies = int(alarm.sum())
+        return alarm
+
+    def _write(self, judged: Judged) -> pa.RecordBatch:
+        return self.columns.behind(judged.batch, judged.verdicts, self.detector, self.model_rows)
 
 
 def _like(file: RowFile, out: str, writing: WriteOptions) -> WriteOptions:
-    """What came with semicolons goes with semicolons; tabs are not carried into a .csv file."""
-    came = getattr(file, "delimiter", None)
-    if came == "\t" and out.lower().endswith((".csv", ".csv.gz")):
-        came = None
-    return replace(writing, delimiter=writing.delimiter or came)
-
-
-def _chosen(
-    file: RowFile,
-    detector: Detector,
-    model: ModelRows,
-    asked: ScoreOptions,
-    tally: ScoreSummary,
-    callback: Callback | None,
-) -> Iterable[Scored]:
-    """The rows to write, judged."""
-    scored = _counted(judged(model, detector, asked.false_alarm_rate), tally, file.n_rows, callback)
-    if asked.false_discovery_rate is not None:
-        scored = discoveries(scored, detector, asked.false_discovery_rate, file.schema)
-    scored = _alarms_counted(scored, tally)
-    scored = anomalies(scored) if asked.only_anomalies else scored
-    return highest(scored, asked.top, file.schema) if asked.top else scored
-
-
-def _counted(
-    scored: Iterable[Scored], tally: ScoreSummary, n_rows: int | None, callback: Callback | None
-) -> Iterator[Scored]:
-    for part in scored:
-        tally.rows += len(part.score)
-        tally.empty += int(np.isnan(part.score).sum())
-        if callback is not None:
-            callback(Progress("scoring", tally.rows, n_rows or 0))
-        yield part
-
-
-def _alarms_counted(scored: Iterable[Scored], tally: ScoreSummary) -> Iterator[Scored]:
-    for part in scored:
-        tally.anomalies += int(part.alarm.sum())
-        yield part
+    """Rows that came with semicolons are written with semicolons; tabs are not carried into a .csv file."""
+    delimiter = getattr(file, "delimiter", None)
+    if delimiter == "\t" and out.lower().endswith((".csv", ".csv.gz")):
+        delimiter = None
+    return replace(writing, delimiter=writing.delimiter or delimiter)

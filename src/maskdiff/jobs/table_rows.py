@@ -126,10 +126,6 @@ class ModelTableRows:
         """The rows of the file."""
         return self.rows.batches()
 
-    def empty(self) -> pa.RecordBatch:
-        """No rows, with the columns of the file."""
-        return no_rows(self.rows)
-
     def shown(self, batch: pa.RecordBatch) -> pa.Table:
         """The cells as they stand in the file, for showing them."""
         return pa.table(self._columns(batch))
@@ -148,11 +144,6 @@ class ModelTableRows:
 def as_single(column: pa.Array) -> pa.Array:
     """A column whose cells are single values: nested ones become their JSON text."""
     return as_texts(column) if pat.is_nested(column.type) else column
-
-
-def no_rows(rows: RowFile) -> pa.RecordBatch:
-    """No rows, with the columns of the file."""
-    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in rows.schema], rows.schema.names)
 
 
 def read_table(rows: RowFile) -> pa.Table:
@@ -177,12 +168,12 @@ def check_present(rows: RowFile, names: Collection[str]) -> None:
 
 
 def check_single(rows: RowFile, names: Sequence[str]) -> None:
-    """A column is known by its name, so a name that is needed may be there but once."""
+    """A column is known by its name, so a name that is needed may be there only once."""
     counted = Counter(rows.schema.names)
     twice = next((name for name in names if counted[name] > 1), None)
     if twice is not None:
         places = [str(at + 1) for at, name in enumerate(rows.schema.names) if name == twice]
         raise UnknownColumnError(
-            f"{rows.name}: columns {' and '.join(places)} are both named {twice!r}. Rename one of them, or leave them "
-            f"out with --drop {twice or '...'}."
+            f"{rows.name}: columns {' and '.join(places)} are both named {twice!r}. Rename one of them, or drop them.",
+            setting="drop",
         )

@@ -17,15 +17,14 @@ from maskdiff.io.cell_texts import as_texts
 from maskdiff.io.csv_types import is_text
 from maskdiff.io.rows import RowFile
 from maskdiff.jobs.labels import Labels
-from maskdiff.jobs.table_rows import no_rows, place_of
+from maskdiff.jobs.table_rows import place_of
 from maskdiff.progress import Callback, Progress
 
 if TYPE_CHECKING:
     from maskdiff.detectors import Detector
 
-# About so many characters are judged at once: long texts need no more memory than short ones, and progress is told
-# every few seconds. A row counts for some even where it is empty.
-_CHARACTERS_AT_ONCE, _OF_A_ROW = 1 << 17, 16
+# A row counts for so many characters even where it is empty.
+_CHARACTERS_OF_A_ROW = 16
 
 
 class NormalTokenRows:
@@ -76,15 +75,11 @@ class ModelTokenRows:
             )
         self.place = place_of(rows, self.column)
 
-    def empty(self) -> pa.RecordBatch:
-        """No rows, with the columns of the file."""
-        return no_rows(self.rows)
-
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of the file, few at once where they are long."""
         for batch in self.rows.batches():
             at = 0
-            for until in _cuts(batch.column(self.place)):
+            for until in _cuts(batch.column(self.place), self.rows.reading.characters_at_once):
                 yield batch.slice(at, until - at)
                 at = until
 
@@ -99,12 +94,12 @@ class ModelTokenRows:
         return TokenRows(cells_of(batch.column(self.place)), first + np.arange(batch.num_rows), named=True)
 
 
-def _cuts(cells: pa.Array) -> list[int]:
+def _cuts(cells: pa.Array, characters: int) -> list[int]:
     """Where to cut a batch, each time after about so many characters; the last cut is its end."""
     if not len(cells):
         return []
     lengths = pc.binary_length(as_texts(cells)).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-    part = np.cumsum(lengths + _OF_A_ROW) // _CHARACTERS_AT_ONCE
+    part = np.cumsum(lengths + _CHARACTERS_OF_A_ROW) // characters
     return [*(np.flatnonzero(np.diff(part)) + 1).tolist(), len(cells)]
 
 

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from maskdiff.codes import BoolArray
 from maskdiff.errors import UnknownColumnError
 from maskdiff.jobs.model_rows import ModelRows
-from maskdiff.jobs.stages import Scored
 
 if TYPE_CHECKING:
-    from maskdiff.detectors import Detector
+    from maskdiff.detectors import Detector, Verdicts
 
 VERDICT = (("anomaly_score", pa.float64()), ("p_value", pa.float64()), ("is_anomaly", pa.bool_()))
-# A reason as words, then its parts, named as in `explain`; behind the column come the places of tokens.
+_ALARM = 2
+# A reason as a sentence, then its parts, named as in `explain`; behind the column come the places of tokens.
 PARTS = (
     *(("value", pa.string()), ("expected", pa.string())),
     *(("expected_probability", pa.float64()), ("contribution", pa.float64()), ("share", pa.float64())),
@@ -37,27 +38,39 @@ class VerdictColumns:
         fields = [pa.field(prefix + name, kind) for name, kind in named]
         clash = next((field.name for field in fields if field.name in schema.names), None)
         if clash is not None:
-            raise UnknownColumnError(f"the file has a column {clash!r} already. Name the new ones apart: --prefix new_")
+            raise UnknownColumnError(
+                f"there is a column {clash!r} already. Put a prefix before the names of the new ones.", setting="prefix"
+            )
         self.reasons, self.places = reasons, places
-        self.parts = ("words", *(part for part, _ in parts))
+        self.parts = ("reason", *(part for part, _ in parts))
         self.fields = fields
         self.schema = pa.schema([*schema, *fields], schema.metadata)
 
-    def to(self, scored: Scored, detector: Detector, model: ModelRows) -> pa.RecordBatch:
+    def behind(
+        self, batch: pa.RecordBatch, verdicts: Verdicts, detector: Detector, model_rows: ModelRows
+    ) -> pa.RecordBatch:
         """The rows with these columns behind them."""
         # A row without evidence has no score at all.
-        columns = [pa.array(scored.score, from_pandas=True), pa.array(scored.p_value), pa.array(scored.alarm)]
+        score = pa.array(verdicts.anomaly_score, from_pandas=True)
+        columns = [score, pa.array(verdicts.p_value), pa.array(verdicts.is_anomaly)]
         if self.reasons:
-            columns += self._reasons(scored, detector, model)
-        return pa.RecordBatch.from_arrays([*scored.batch.columns, *columns], schema=self.schema)
+            columns += self._reasons(batch, verdicts, detector, model_rows)
+        return pa.RecordBatch.from_arrays([*batch.columns, *columns], schema=self.schema)
 
-    def _reasons(self, scored: Scored, detector: Detector, model: ModelRows) -> list[pa.Array]:
-        fields, n = self.fields[len(VERDICT) :], len(scored.score)
+    def with_alarms(self, batch: pa.RecordBatch, alarm: BoolArray) -> pa.RecordBatch:
+        """Rows that have these columns, with other alarms."""
+        columns = batch.columns
+        columns[len(columns) - len(self.fields) + _ALARM] = pa.array(alarm)
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def _reasons(
+        self, batch: pa.RecordBatch, verdicts: Verdicts, detector: Detector, model_rows: ModelRows
+    ) -> list[pa.Array]:
+        fields, n = self.fields[len(VERDICT) :], batch.num_rows
         if not n:
             return [pa.nulls(0, field.type) for field in fields]
-        verdicts = scored.verdicts or detector.judge(model.read(scored.batch))
-        cells = detector.explain(model.shown(scored.batch), self.reasons, verdicts=verdicts)
-        cells["words"] = [reason(cell, self.places) for cell in cells.itertuples(index=False)]
+        cells = detector.explain(model_rows.shown(batch), self.reasons, verdicts=verdicts)
+        cells["reason"] = [reason(cell, self.places) for cell in cells.itertuples(index=False)]
         ranks = [cells[cells.groupby("row").cumcount() == rank] for rank in range(self.reasons)]
         parts = [(rank, part) for rank in ranks for part in self.parts]
         return [_spread(rank, part, n, field.type) for (rank, part), field in zip(parts, fields, strict=True)]
@@ -71,7 +84,7 @@ def _spread(cells: Any, part: str, n: int, kind: pa.DataType) -> pa.Array:
 
 
 def reason(cell: Any, places: tuple[str, ...] = ()) -> str:
-    """One cell in words; a token with where it stands, from its first character to the one behind its last.
+    """One cell as a sentence; a token with where it stands, from its first character to the one behind its last.
 
     >>> from types import SimpleNamespace
     >>> reason(SimpleNamespace(column="bytes", value="215", expected="(1, 50]", expected_probability=0.8))
@@ -83,11 +96,11 @@ def reason(cell: Any, places: tuple[str, ...] = ()) -> str:
     if places:
         at = "-".join(str(getattr(cell, place)) for place in places)
         return f"{cell.value} at {at} (expected {cell.expected}, {cell.expected_probability:.0%})"
-    return f"{cell.column} = {cell.value} (expected {expected_words(cell.expected)}, {cell.expected_probability:.0%})"
+    return f"{cell.column} = {cell.value} (expected {expected_text(cell.expected)}, {cell.expected_probability:.0%})"
 
 
 @cache
-def expected_words(label: str) -> str:
+def expected_text(label: str) -> str:
     """A bin as people write it, any other label as it is."""
     match = _RANGE.fullmatch(label)
     return f"{match[1]} to {match[2]}" if match else label

@@ -13,7 +13,7 @@ from maskdiff.detectors import Detector
 from maskdiff.io.atomic import atomic_write
 from maskdiff.report.builder import ReportBuilder, batches_of
 
-__all__ = ["ReportBuilder", "build_report", "write_report"]
+__all__ = ["ReportBuilder", "build_report", "write_page", "write_report"]
 
 
 def write_report(
@@ -44,6 +44,11 @@ def write_report(
         title=title,
         when=when,
     )
+    write_page(page, path)
+
+
+def write_page(page: str, path: str | os.PathLike[str]) -> None:
+    """Write a finished page to a file, which is replaced only once the new one is complete."""
     # A path or a cell may hold half a surrogate pair, which UTF-8 has no bytes for.
     with atomic_write(path) as file:
         file.write(page.encode("utf-8", "backslashreplace"))

@@ -20,10 +20,7 @@ from maskdiff.errors import EmptyTableError, LeftOutWarning, ModelFileError, Set
 
 DROP = "drop"
 KINDS = [*filter(None, FAMILIES), DROP]
-KEEP_HINT = (
-    'To keep a column, say how to read it: columns={name: "category"}, "number" or "date" (on the command line '
-    "--categorical, --numeric, --dates)."
-)
+KEEP_HINT = 'To keep a column, say how to read it: columns={name: "category"}, "number" or "date".'
 FEWEST = {"max_categories": 1, "bins": 2, "discrete_up_to": 1, "tails": 0}
 
 
@@ -154,7 +151,8 @@ class TableEncoder:
         if len(left_out) == len(header.names):
             raise EmptyTableError(
                 f"no column is left to learn from. Left out: {reasons(left_out)}. {KEEP_HINT} A column of texts is for "
-                "TextDetector (--text)."
+                "TextDetector.",
+                setting="text",
             )
         kept = [learned for name, learned in statistics.items() if name not in noticed]
         for learned in kept:

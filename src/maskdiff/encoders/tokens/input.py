@@ -126,7 +126,8 @@ def as_text(value: Any, row: int) -> str:
         return str(value)
     raise InputError(
         f"row {row} is no text but of type {type(value).__name__}: {str(value)[:40]!r}. Turn it into a string first, "
-        "or use SequenceDetector (--sequence) for lists of symbols."
+        "or use SequenceDetector for lists of symbols.",
+        setting="sequence",
     )
 
 
@@ -157,8 +158,8 @@ def split(text: str, row: int, separator: str | None) -> list[Hashable]:
             return as_symbols(listed, row, None)
         raise InputError(
             f"row {row} is a plain string, {text[:40]!r}, where a list of symbols is expected. Say how to split it: "
-            'separator=" " at blanks, separator="" into characters (--separator on the command line); or use '
-            "TextDetector (--text)."
+            'separator=" " at blanks, separator="" into characters; or use TextDetector.',
+            setting="separator",
         )
     if separator == "":
         return list(text)

@@ -1,0 +1,73 @@
+"""What a detector says about rows: scores, p-values, alarms, and each cell's part in them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
+from maskdiff.codes.windows import Windows
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """All there is to say about N rows: score, p-value and alarm (N,); each cell's part in the score (N, F)."""
+
+    anomaly_score: FloatArray
+    p_value: FloatArray
+    is_anomaly: BoolArray
+    contributions: FloatArray
+    surprise: FloatArray
+    codes: Codes
+
+    def take(self, rows: IntArray | BoolArray) -> Verdicts:
+        """The verdicts on these rows."""
+        taken = {f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name != "codes"}
+        return Verdicts(codes=self.codes.take(rows), **taken)
+
+    def to_records(self, explanation: Any = None) -> list[dict[str, Any]]:
+        """One dict of plain values per row, as JSON holds them: anomaly_score, p_value and is_anomaly.
+
+        The score is None for a row without evidence. Given what `explain` returned about the same rows, each record
+        has its `cells` too, the strongest first.
+
+        >>> from maskdiff import TableDetector
+        >>> detector = TableDetector("kernel").fit([["cat", "meow"], ["dog", "woof"]] * 100)
+        >>> rows = [["cat", "woof"], ["cat", "meow"]]
+        >>> verdicts = detector.judge(rows)
+        >>> [record["is_anomaly"] for record in verdicts.to_records()]
+        [True, False]
+        >>> sorted(verdicts.to_records(detector.explain(rows, top=1, verdicts=verdicts))[0]["cells"][0])
+        ['column', 'contribution', 'expected', 'expected_probability', 'share', 'surprise', 'value']
+        """
+        values = zip(self.anomaly_score.tolist(), self.p_value.tolist(), self.is_anomaly.tolist(), strict=True)
+        records: list[dict[str, Any]] = [
+            {"anomaly_score": None if math.isnan(score) else score, "p_value": p_value, "is_anomaly": alarm}
+            for score, p_value, alarm in values
+        ]
+        if explanation is not None:
+            for record in records:
+                record["cells"] = []
+            for row, cell in zip(explanation["row"], explanation.drop(columns="row").to_dict("records"), strict=True):
+                records[row]["cells"].append(cell)
+        return records
+
+
+@dataclass(frozen=True, eq=False)
+class TokenVerdicts(Verdicts):
+    """Verdicts on N rows of tokens; contributions and surprise (L, F) are those of the rows' windows, `codes`."""
+
+    codes: Windows
+
+    def take(self, rows: IntArray | BoolArray) -> TokenVerdicts:
+        """The verdicts on these rows."""
+        chosen = np.arange(len(self.anomaly_score))[rows]
+        first = np.searchsorted(self.codes.row, chosen, side="left")
+        last = np.searchsorted(self.codes.row, chosen, side="right")
+        lines = np.concatenate([np.empty(0, np.int64), *map(np.arange, first, last)])
+        codes = replace(self.codes.take(lines), row=np.repeat(np.arange(len(chosen)), last - first))
+        of_rows = (self.anomaly_score[chosen], self.p_value[chosen], self.is_anomaly[chosen])
+        return TokenVerdicts(*of_rows, self.contributions[lines], self.surprise[lines], codes)

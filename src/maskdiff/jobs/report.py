@@ -1,0 +1,69 @@
+"""A file of rows as one HTML page."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from maskdiff.errors import NoEvidenceWarning
+from maskdiff.io.atomic import check_folder
+from maskdiff.io.formats import open_rows
+from maskdiff.io.rows import ReadOptions, SkippedLines
+from maskdiff.jobs.model_rows import rows_for
+from maskdiff.jobs.models import Model, as_detector
+from maskdiff.progress import Callback, Progress
+from maskdiff.report import ReportBuilder, write_page
+
+
+@dataclass(frozen=True)
+class ReportSummary:
+    """How many rows were scored and called anomalies, the size of the page, and the lines that could not be read."""
+
+    rows: int
+    anomalies: int
+    size: int
+    skipped: SkippedLines = field(default_factory=SkippedLines)
+
+
+def report_file(
+    model: Model,
+    rows: str,
+    out: str,
+    *,
+    false_alarm_rate: float | None = None,
+    title: str | None = None,
+    reading: ReadOptions | None = None,
+    callback: Callback | None = None,
+) -> ReportSummary:
+    """Write one self-contained page that shows which rows of a file are odd, and which cells make them so.
+
+    Rows are read and judged as `score_file` does, and numbered from 1.
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> from maskdiff import TableDetector
+    >>> detector = TableDetector("kernel").fit(pa.table({"pet": ["cat", "dog"] * 100, "says": ["meow", "woof"] * 100}))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     new, page = Path(folder, "new.csv"), Path(folder, "report.html")
+    ...     _ = new.write_text("pet,says\\ncat,meow\\ncat,woof\\n")
+    ...     summary = report_file(detector, str(new), str(page))
+    >>> summary.rows, summary.anomalies
+    (2, 1)
+    """
+    check_folder(out)
+    detector = as_detector(model)
+    builder = ReportBuilder(detector, false_alarm_rate=false_alarm_rate)
+    with open_rows(rows, reading) as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoEvidenceWarning)  # the page says how many rows are empty
+        model_rows = rows_for(file, detector)
+        for batch in model_rows.batches():
+            first = builder.n_rows + 1
+            verdicts = detector.judge(model_rows.read(batch, first), builder.rate)
+            builder.add(model_rows.shown(batch), first, verdicts=verdicts)
+            if callback is not None:
+                callback(Progress("scoring", builder.n_rows, file.n_rows or 0))
+    name = None if not isinstance(model, str | os.PathLike) else Path(model).name
+    write_page(builder.html(source=Path(file.name).name, model=name, title=title), out)
+    return ReportSummary(builder.n_rows, builder.n_alarms, Path(out).stat().st_size, file.skipped)

@@ -1,0 +1,146 @@
+"""CSV as it is found: delimiters, quotes, encodings, bad lines, and texts that come back as they were."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maskdiff.errors import BadLineError, EmptyTableError, UnknownColumnError
+from maskdiff.io import ReadOptions, open_rows
+from maskdiff.io.csv import DelimitedWriter, sniffed
+from maskdiff.io.rows import as_batch
+
+from .written import csv_file, texts, write
+
+
+def test_columns_of_any_type_can_be_written_as_csv(tmp_path):
+    day = pd.Timestamp("2024-02-29")
+    table = pa.table(
+        {
+            "float": [1.5, float("nan")],
+            "date": pa.array([day, None], pa.date32()),
+            "moment": pa.array([day, None], pa.timestamp("us")),
+            "long": pa.array([1, None], pa.duration("s")),
+            "list": [[1, 2], None],
+            "bytes": [b"ab", b"\xff"],
+            "category": pa.array(["u", None]).dictionary_encode(),
+            "boolean": [True, False],
+        }
+    )
+    write(tmp_path / "rows.csv", table)
+    rows = texts(tmp_path / "rows.csv").to_pylist()
+    assert list(rows[0].values()) == [
+        "1.5",
+        "2024-02-29",
+        "2024-02-29 00:00:00.000000",
+        "0:00:01",
+        "[1, 2]",
+        "ab",
+        "u",
+        "true",
+    ]
+    assert list(rows[1].values()) == [None, None, None, None, None, "\\xff", None, "false"]
+
+
+ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+
+
+@given(st.lists(st.tuples(ANY_TEXT, ANY_TEXT), min_size=1, max_size=6))
+def test_any_text_in_a_cell_comes_back_from_csv(cells):
+    table = pa.table(dict(zip("ab", zip(*cells, strict=True), strict=True)))
+    out = io.BytesIO()
+    DelimitedWriter(out, table.schema, delimiter=",", safe=False).write(as_batch(table))
+    back = csv.reader(io.StringIO(out.getvalue().decode(), newline=""), strict=True)
+    assert [tuple(row) for row in back][1:] == cells
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_found_out(delimiter, tmp_path):
+    content = "\n".join(delimiter.join(row) for row in (["a", "b", "c"], ["1", '"x,;\t|y"', "3"]))
+    assert texts(csv_file(tmp_path, content)).to_pylist() == [{"a": "1", "b": "x,;\t|y", "c": "3"}]
+
+
+def test_a_single_column_has_no_delimiter_to_find():
+    assert sniffed("word\nalpha\nbeta\n") == ","
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_every_kind_of_line_end_is_read(end, tmp_path):
+    assert texts(csv_file(tmp_path, end.join(["a,b", "1,2", "", "3,4", ""]))).to_pydict() == {
+        "a": ["1", "3"],
+        "b": ["2", "4"],
+    }
+
+
+def test_line_ends_inside_quotes_stay_as_they_are(tmp_path):
+    assert texts(csv_file(tmp_path, 'a,b\r\n"x\r\ny",2\r\n')).to_pydict() == {"a": ["x\r\ny"], "b": ["2"]}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_byte_order_mark_tells_the_encoding(encoding, tmp_path):
+    assert texts(csv_file(tmp_path, "naïve,b\né,2\n".encode(encoding))).to_pydict() == {"naïve": ["é"], "b": ["2"]}
+
+
+def test_another_encoding_is_read_when_named(tmp_path):
+    assert texts(csv_file(tmp_path, "a\né\n".encode("cp1252")), encoding="cp1252").to_pydict() == {"a": ["é"]}
+
+
+def test_bytes_that_are_no_utf8_are_named_by_their_line_with_a_way_out(tmp_path):
+    path = csv_file(tmp_path, b"a,b\n1,2\n3,\xe9\n")
+    with pytest.raises(BadLineError, match=r'line 3: the byte 0xe9 is not utf-8.*encoding="cp1252"'):
+        texts(path)
+
+
+def test_bytes_that_are_no_utf8_are_named_by_their_line_far_into_a_file(tmp_path):
+    path = csv_file(tmp_path, b"a,b\n" + b"1,2\n" * 400_000 + b"3,\xe9\n")
+    with pytest.raises(BadLineError, match=r"line 400002: the byte 0xe9"):
+        texts(path)
+
+
+def test_a_bad_line_is_named_by_its_line_even_after_cells_with_line_ends(tmp_path):
+    path = csv_file(tmp_path, 'a,b\n"x\ny",1\n\n2,3,4\n')
+    with pytest.raises(BadLineError, match=r'rows.csv, line 5: 3 cells, where the header has 2.*on_bad_lines="skip"'):
+        texts(path)
+
+
+def test_bad_lines_can_be_skipped_and_are_counted(tmp_path):
+    path = csv_file(tmp_path, "a,b\n1,2\n3\n4,5\n6,7,8\n")
+    with open_rows(str(path), ReadOptions(on_bad_lines="skip")) as rows:
+        kept = [row for batch in rows.batches() for row in batch.to_pylist()]
+    assert kept == [{"a": "1", "b": "2"}, {"a": "4", "b": "5"}]
+    assert rows.skipped.lines == 2
+    assert "line 3: 1 cells" in str(rows.skipped.first)
+
+
+def test_names_may_repeat_in_a_csv_header_and_come_back(tmp_path):
+    path = csv_file(tmp_path, "a,a,\n1,2,3\n")
+    table = texts(path)
+    assert table.column_names == ["a", "a", ""]
+    write(tmp_path / "copy.csv", table)
+    assert (tmp_path / "copy.csv").read_text() == "a,a,\n1,2,3\n"
+    with pytest.raises(UnknownColumnError, match="only CSV can hold"):
+        write(tmp_path / "copy.parquet", table)
+
+
+@pytest.mark.parametrize("content", ["", "\n\n"])
+def test_an_empty_file_is_said_to_be_empty(content, tmp_path):
+    with pytest.raises(EmptyTableError, match=r"rows.csv is empty"):
+        texts(csv_file(tmp_path, content))
+
+
+def test_a_header_alone_is_a_table_without_rows(tmp_path):
+    assert texts(csv_file(tmp_path, "a,b")).num_rows == 0
+
+
+def test_formulas_are_defused_and_numbers_are_not(tmp_path):
+    cells = ["=1+1", "+A1", "-A1", "@x", "\tx", "-5", "+3.5e2", "x=1"]
+    write(tmp_path / "rows.csv", pa.table({"=a": cells}), safe_for_spreadsheets=True)
+    back = pd.read_csv(tmp_path / "rows.csv", dtype=str)
+    assert back.columns.tolist() == ["'=a"]
+    assert back["'=a"].tolist() == ["'=1+1", "'+A1", "'-A1", "'@x", "'\tx", "-5", "+3.5e2", "x=1"]
