@@ -23,7 +23,7 @@ demo: $(STAMP) ## generate claims, fit, and show the oddest ones with their reas
 
 # One thread per worker: two workers with a torch pool each would fight over the same cores.
 test: $(STAMP) ## run the tests, doctests and the code in README and docs (ARGS="-k word")
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --durations=25 $(ARGS)
 
 # The report's page is tested in a real browser where there is one; without it those tests are skipped.
 browser: ## install Chromium for the browser tests where this machine allows it (Debian, as root)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -59,7 +57,7 @@ def case(request, text_detector, sequence_detector):
     }[request.param]
 
 
-# The contract of every detector --------------------------------------------------------------------------------------
+# Odd and normal rows ------------------------------------------------------------------------------------------------
 
 
 def test_odd_rows_are_alarms_and_normal_ones_mostly_not(case):
@@ -69,69 +67,11 @@ def test_odd_rows_are_alarms_and_normal_ones_mostly_not(case):
     assert detector.anomaly_score(odd).min() > np.median(detector.anomaly_score(normal))
 
 
-def test_contributions_add_up_to_the_score(case):
-    detector, normal, odd = case
-    rows = [*normal, *odd]
-    np.testing.assert_allclose(detector.contributions(rows).sum(axis=1), detector.anomaly_score(rows), rtol=1e-9)
-
-
-def test_scoring_is_pure_and_the_same_seed_repeats(case):
-    detector, normal, odd = case
-    first = detector.anomaly_score(odd)
-    detector.explain(normal[:3])
-    assert detector.anomaly_score(odd).tolist() == first.tolist()
-    again = clone(detector).fit(TEXTS if isinstance(detector, TextDetector) else SESSIONS)
-    np.testing.assert_allclose(again.anomaly_score(odd), first, rtol=1e-6)
-
-
-def test_a_rows_score_depends_neither_on_its_batch_nor_on_its_order(case):
-    detector, normal, odd = case
-    rows = [*odd, *normal[:5], odd[0]]
-    together = detector.anomaly_score(rows)
-    alone = [float(detector.anomaly_score([row])[0]) for row in rows]
-    np.testing.assert_allclose(together, alone, rtol=1e-5)
-    np.testing.assert_allclose(detector.anomaly_score(rows[::-1])[::-1], together, rtol=1e-5)
-    assert together[0] == together[-1]
-
-
-def test_a_saved_detector_comes_back_the_same(case, tmp_path):
-    detector, normal, odd = case
-    save(detector, tmp_path / "model.maskdiff")
-    again = load(tmp_path / "model.maskdiff")
-    assert type(again) is type(detector)
-    rows = [*normal[:5], *odd]
-    np.testing.assert_allclose(again.anomaly_score(rows), detector.anomaly_score(rows), rtol=1e-6)
-    assert again.p_value(rows).tolist() == detector.p_value(rows).tolist()
-    pd.testing.assert_frame_equal(again.explain(odd), detector.explain(odd), check_exact=False, rtol=1e-5)
-    assert again.get_params()["reconstructor"].width == 16
-
-
-def test_scikit_learns_names_have_scikit_learns_signs(case):
-    detector, normal, odd = case
-    assert (detector.score_samples(odd) == -detector.anomaly_score(odd)).all()
-    assert (detector.predict(odd) == np.where(detector.is_anomaly(odd), -1, 1)).all()
-    assert set(detector.predict(normal)) <= {1, -1}
-
-
 def test_p_values_of_normal_rows_are_spread_and_those_of_odd_rows_small(case):
     detector, normal, odd = case
     assert (detector.p_value(odd) < 0.05).all()
     assert np.median(detector.p_value(normal)) > 0.15
     assert detector.select([*normal, *odd], 0.2)[-len(odd) :].any()
-
-
-def test_verdicts_of_some_rows_are_those_of_these_rows_alone(case):
-    detector, normal, odd = case
-    rows = [*normal[:4], *odd]
-    verdicts = detector.judge(rows)
-    chosen = np.array([5, 0, 5])
-    some = verdicts.take(chosen)
-    alone = detector.judge([rows[i] for i in chosen])
-    np.testing.assert_allclose(some.anomaly_score, alone.anomaly_score, rtol=1e-5)
-    assert some.is_anomaly.tolist() == alone.is_anomaly.tolist()
-    shown = detector.explain([rows[i] for i in chosen], verdicts=some)
-    pd.testing.assert_frame_equal(shown, detector.explain([rows[i] for i in chosen]), check_exact=False, rtol=1e-4)
-    assert verdicts.take(verdicts.is_anomaly).is_anomaly.all()
 
 
 def test_a_column_of_a_table_is_read_by_its_name(case):
@@ -145,14 +85,6 @@ def test_a_column_of_a_table_is_read_by_its_name(case):
     assert set(named.explain(table)["column"]) == {"body"}
     with pytest.raises(UnknownColumnError, match="no column 'body'"):
         named.anomaly_score(table.rename(columns={"body": "text"}))
-
-
-def test_settings_are_stored_and_cloned_as_they_are():
-    for kind in (TextDetector, SequenceDetector):
-        names = set(inspect.signature(kind).parameters)
-        detector = kind(max_length=8, overlap=2, column="x")
-        assert set(detector.get_params()) == names
-        assert clone(detector).get_params() == detector.get_params()
 
 
 # Explanations --------------------------------------------------------------------------------------------------------
@@ -174,15 +106,6 @@ def test_an_odd_word_is_named_by_its_characters(text_detector):
     assert list(told.columns[:5]) == ["row", "column", "start", "end", "value"]
 
 
-def test_explanations_name_the_strongest_first_and_shares_add_up(case):
-    detector, _, odd = case
-    told = detector.explain(odd, top=1000)
-    assert told.groupby("row")["share"].sum().to_numpy() == pytest.approx(np.ones(len(odd)))
-    for _, cells in told.groupby("row"):
-        assert (np.diff(cells["contribution"]) <= 0).all()
-    assert (detector.explain(odd, top=2).groupby("row").size() <= 2).all()
-
-
 def test_spans_fit_the_text_as_it_was_handed_in(text_detector):
     text = "  see you 😀😀 at\t你好吗  noon "
     told = text_detector.explain([text], top=20)
@@ -199,12 +122,6 @@ def test_shaded_pieces_put_together_are_the_text(text_detector):
     strongest = max(shaded[0], key=lambda piece: piece.strength)
     assert strongest.text in "zanzibar"
     assert strongest.strength == 1
-
-
-@pytest.mark.parametrize("top", [0, -1])
-def test_at_least_one_cell_is_asked_for(case, top):
-    with pytest.raises(SettingError, match="top must be at least 1"):
-        case[0].explain(case[2], top=top)
 
 
 # Long rows -----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,68 @@
+"""What explanations promise: they name the cells that carry the score, and agree with it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from maskdiff.errors import SettingError
+
+ALL_CELLS = 1000
+
+
+def test_an_explanation_has_the_same_columns_everywhere(case, detector):
+    table = detector.explain(case.rows)
+    assert [*list(table)[:2], *list(table)[-6:]] == [
+        *("row", "column", "value", "contribution", "share"),
+        *("surprise", "expected", "expected_probability"),
+    ]
+    assert set(table["column"]) <= set(case.rows.columns)
+    assert (table["expected_probability"] > 0).all()
+    assert (table["expected_probability"] <= 1 + 1e-6).all()
+
+
+def test_all_cells_together_carry_the_whole_score(case, detector):
+    scores, contributions = detector.anomaly_score(case.rows), detector.contributions(case.rows)
+    table = detector.explain(case.rows, top=ALL_CELLS)
+    named, share = (table.groupby("row")[name].sum().to_numpy() for name in ("contribution", "share"))
+    # A cell that takes away from the score is not named; the others then carry more than all of it.
+    all_add = (contributions >= 0).all(axis=1)
+    assert all_add.any()
+    np.testing.assert_allclose(named[all_add], scores[all_add])
+    np.testing.assert_allclose(share[all_add], 1)
+    assert (named[~all_add] > scores[~all_add]).all()
+
+
+def test_shares_are_parts_of_the_score_and_the_strongest_cells_come_first(case, detector):
+    scores = detector.anomaly_score(case.rows)
+    table = detector.explain(case.rows, top=ALL_CELLS)
+    np.testing.assert_allclose(table["share"], table["contribution"] / scores[table["row"]])
+    for _, cells in table.groupby("row"):
+        assert (np.diff(cells["contribution"]) <= 0).all()
+
+
+def test_the_first_cells_are_the_strongest_of_all(case, detector):
+    first, every = detector.explain(case.rows, top=2), detector.explain(case.rows, top=ALL_CELLS)
+    strongest = every.groupby("row").head(2).reset_index(drop=True)
+    pd.testing.assert_frame_equal(first, strongest)
+
+
+def test_rows_are_named_by_their_place(case, detector):
+    table = detector.explain(case.rows.set_index(case.rows.index[::-1]))
+    pd.testing.assert_frame_equal(table, detector.explain(case.rows))
+
+
+def test_verdicts_handed_in_save_a_second_scoring_and_change_nothing(case, detector):
+    verdicts = detector.judge(case.rows)
+    pd.testing.assert_frame_equal(detector.explain(case.rows, verdicts=verdicts), detector.explain(case.rows))
+    chosen = [5, 0, 5]
+    some = detector.explain(case.rows.iloc[chosen], verdicts=verdicts.take(np.array(chosen)))
+    alone = detector.explain(case.rows.iloc[chosen])
+    pd.testing.assert_frame_equal(some, alone, check_exact=False, rtol=1e-4)
+
+
+@pytest.mark.parametrize("top", [0, -1])
+def test_at_least_one_cell_is_named(case, detector, top):
+    with pytest.raises(SettingError, match="top must be at least 1"):
+        detector.explain(case.rows, top=top)
