@@ -125,7 +125,7 @@ def test_an_unseen_value_stands_there_as_the_rarest_code_and_is_marked():
 
 
 def test_a_row_left_out_does_not_know_the_values_only_it_had():
-    rows = as_rows(codes_of(NORMAL), own=1)
+    rows = as_rows(codes_of(NORMAL), leave_one_out=True)
     alone = [[False, False, True], [False, False, False], [False, False, False], [True, False, True]]
     assert (~rows.known_BF).tolist() == alone
     assert rows.codes_BF.tolist() == [[0, 0, 2], [0, 1, 1], [0, 0, 1], [0, 1, 0]]
@@ -136,7 +136,7 @@ def test_a_row_left_out_is_read_as_if_the_schema_had_been_made_without_it():
     rng = np.random.default_rng(0)
     values = np.stack([rng.integers(0, 3, 40), rng.integers(0, 40, 40)], axis=1)
     values[:, 1] = np.unique(values[:, 1], return_inverse=True)[1]
-    rows = as_rows(codes_of(values), own=1)
+    rows = as_rows(codes_of(values), leave_one_out=True)
     for i in range(40):
         others = np.delete(values, i, axis=0)
         counts = np.bincount(others[:, 1], minlength=values[:, 1].max() + 1)

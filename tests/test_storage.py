@@ -148,7 +148,7 @@ def test_a_file_with_any_damaged_byte_is_refused(model, nothing_built):
 
 def test_the_format_and_the_names_of_the_header_are_part_of_what_is_checked(model, nothing_built):
     content = model.read_bytes()
-    for word in (b'"format"', b'"digest"', b'"maskdiff"', b'"version"', b'"1"'):
+    for word in (b'"format"', b'"digest"', b'"maskdiff"', b'"version"', b'"2"'):
         assert content.count(word) == 1
         at = content.index(word) + 1
         for flipped in (1, 2, 4):
@@ -188,11 +188,18 @@ def test_somebody_elses_safetensors_file_is_refused(metadata, tmp_path, nothing_
         load(tmp_path / "theirs")
 
 
-@pytest.mark.parametrize("newer", ["2", "10"])
+@pytest.mark.parametrize("newer", ["3", "10"])
 def test_a_file_of_a_newer_format_is_refused_with_the_way_out(newer, model, nothing_built):
     header, tensors = parts_of(model)
     save_file(tensors, model, metadata=header | {"format": newer, "version": "9.8.7"})
-    with pytest.raises(ModelFileError, match=rf"maskdiff 9\.8\.7 in format {newer}; .* format 1\. Upgrade maskdiff"):
+    with pytest.raises(ModelFileError, match=rf"maskdiff 9\.8\.7 in format {newer}; .* format 2\. Upgrade maskdiff"):
+        load(model)
+
+
+def test_a_file_of_the_first_format_is_refused_with_the_way_out(model, nothing_built):
+    header, tensors = parts_of(model)
+    save_file(tensors, model, metadata=header | {"format": "1", "version": "0.1.0"})
+    with pytest.raises(ModelFileError, match=r"in format 1, .* reads format 2\. Fit the detector again"):
         load(model)
 
 
@@ -252,11 +259,14 @@ def changed(*place, value):
         lambda text: "[]",
         lambda text: "null",
         lambda text: "{}",
-        changed("sources", "reconstructor", "asks", value={"is": "Popen", "args": "true"}),
-        changed("sources", "reconstructor", "asks", value={"is": "ProbeGrid", "levels": [0.5]}),
-        changed("probes", "levels", value={"is": "tuple", "items": [2.0]}),
-        changed("settings", "no_such_setting", value=1),
-        changed("encoder", value={}),
+        changed("detector", value="Popen"),
+        changed("state", "evidence", "sources", "reconstructor", "is", value="Popen"),
+        changed("state", "evidence", "sources", "reconstructor", "state", "reconstructor", value="Popen"),
+        changed("state", "evidence", "terms", value=[]),
+        changed("state", "probes", value={"is": "Popen", "args": "true"}),
+        changed("state", "probes", "levels", value={"is": "tuple", "entries": [2.0]}),
+        changed("state", "settings", "no_such_setting", value=1),
+        changed("state", "encoder", value={}),
     ],
 )
 def test_a_manifest_that_makes_no_sense_is_refused_even_with_the_right_digest(change, model):
@@ -306,7 +316,7 @@ class Guessing:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"reconstructor": Guessing()}, "only maskdiff's own reconstructors can"),
+        ({"reconstructor": Guessing()}, "only reconstructors with to_state that are listed"),
         ({"reconstructor": "kernel", "schedule": Mine()}, "Mine object .* cannot be saved"),
     ],
 )

@@ -51,12 +51,12 @@ class Looked:
 
     def anomaly_score(self, X: Sequence[Any]) -> FloatArray:
         evidence = self.detector.evidence_
-        if len(evidence.kinds) > 1:
+        if len(evidence.terms) > 1:
             self.scores = filled(self.detector.anomaly_score(X))
         else:
-            (kind,) = evidence.kinds
+            (term,) = evidence.terms
             self.cells = evidence.sources[MAIN].cells(self.detector.encoder_.encode(X), stage="scoring")
-            self.scores = row_scores(self.cells, kind.aggregate, kind.typical)
+            self.scores = row_scores(self.cells, term.aggregate, term.typical)
         return self.scores
 
     def others(self, y: NDArray[Any]) -> dict[str, dict[str, float]]:
@@ -64,10 +64,10 @@ class Looked:
         if self.cells is None:
             return {}
         ways: dict[str, tuple[str, Typical | None]] = {name: (name, None) for name in AGGREGATES}
-        (kind,) = self.detector.evidence_.kinds
-        if kind.typical is not None:
+        (term,) = self.detector.evidence_.terms
+        if term.typical is not None:
             for n in (5, 10, 20, 40, 80):
-                ways[f"{kind.aggregate}+{n}"] = (kind.aggregate, replace(kind.typical, cells=float(n)))
+                ways[f"{term.aggregate}+{n}"] = (term.aggregate, replace(term.typical, cells=float(n)))
         return {name: metrics(y, row_scores(self.cells, *way)) for name, way in ways.items()}
 
 

@@ -44,6 +44,7 @@ from maskdiff.objectives import Reconstruction
 from maskdiff.probes import PAPER_LEVELS, ProbeGrid
 from maskdiff.reconstructors import TransformerReconstructor
 from maskdiff.score import row_sums, score_cells
+from maskdiff.state import arguments_to_plain
 from maskdiff.training import Epochs
 
 PADDED_TO, SCORED_AT_ONCE, PAPER_EPOCHS = 128, 256, 20
@@ -164,9 +165,7 @@ def as_ours(plain: Plain, texts: Codes, settings: TransformerReconstructor, devi
     state = plain.state_dict()
     for old, new in RENAMED.items():
         state = {key.replace(old, new): value for key, value in state.items()}
-    network = same.build(texts.schema).to(device)
-    network.load_state_dict(state)
-    return same.with_network(network.requires_grad_(False))
+    return same.from_state(arguments_to_plain(same), state, schema=texts.schema, device=device)
 
 
 # Measuring -----------------------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """maskdiff finds anomalies in tables, token sequences and text, and says which cells are wrong.
 
 A masked diffusion model learns normal rows. A row is scored by hiding random cells at several levels and averaging how
-surprised the model is by the true values. Scores are in nats; **higher = more anomalous**.
+surprised the model is by the true values. **Higher = more anomalous.** Scores count standard deviations of normal rows
+where several sources of evidence are combined, as tables are by default, and nats otherwise.
 
     detector = maskdiff.TableDetector().fit(normal)
     detector.is_anomaly(new)      # alarms at a false-alarm rate of 1%

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from maskdiff.codes import BoolArray, FloatArray
 from maskdiff.errors import CalibrationError
+from maskdiff.state import check
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 DEFAULT_RATE = 0.01
 # Two scores of equal rows may differ in their last digits; a difference below this is a tie, not evidence.
@@ -30,6 +35,17 @@ class Calibration:
     def from_scores(cls, scores: ArrayLike) -> Calibration:
         all_scores = np.asarray(scores, dtype=np.float64)
         return cls(np.sort(all_scores[~np.isnan(all_scores)]))
+
+    @classmethod
+    def from_state(cls, scores: Tensor) -> Calibration:
+        """The calibration whose sorted scores a model file holds."""
+        import torch
+
+        from maskdiff.state.tensors import check_tensor
+
+        check_tensor("calibration", scores, (None,), torch.float64)
+        check(bool((scores.diff() >= 0).all()), "its calibration scores are not in order")
+        return cls(scores.numpy().copy())
 
     def __len__(self) -> int:
         return len(self.scores)

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from maskdiff.codes import Codes
 from maskdiff.errors import SettingError
+from maskdiff.state import registry
 
 
 class Schedule:
@@ -75,11 +76,15 @@ class Polynomial(Schedule):
     power: float = 2.0
     can_be_recorded: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        if not 0 < self.power <= 100:
+            raise SettingError(f"power must lie above 0 and at most at 100; got {self.power}.")
+
     def alpha(self, time: Tensor) -> Tensor:
         return 1 - time**self.power
 
 
-SCHEDULES: dict[str, Callable[[], Schedule]] = {"linear": Linear, "cosine": Cosine, "polynomial": Polynomial}
+SCHEDULES: dict[str, Callable[[], Schedule]] = registry({"linear": Linear, "cosine": Cosine, "polynomial": Polynomial})
 
 
 def as_schedule(schedule: str | Schedule) -> Schedule:
@@ -151,20 +156,20 @@ class RowBatch:
         return MaskedViews(self.codes_BF, hidden, visible, mask_rate, self.own_BF, self.real_BF)
 
 
-def as_rows(codes: Codes, *, device: Any = "cpu", own: int = 0) -> RowBatch:
+def as_rows(codes: Codes, *, device: Any = "cpu", leave_one_out: bool = False) -> RowBatch:
     """Codes as tensors; an unseen value stands there as its field's rarest code, marked as not known.
 
-    With `own` = 1 each row is treated as left out of the normal rows: a value only this row had is unseen too, and
-    another one stands in for it.
+    With `leave_one_out` each row is treated as left out of the normal rows: a value only this row had is unseen too,
+    and another one stands in for it.
     """
     values = codes.values.astype(np.int64)
     known = codes.known
-    if own:
-        known &= _count_of(codes) > own
+    if leave_one_out:
+        known &= _count_of(codes) > 1
     if known.all():
         return RowBatch(torch.from_numpy(values).to(device), None, _tensor(codes.real, device))
     shown = np.where(known, values, codes.schema.rarest(other_than=values))
-    parts = (_tensor(part, device) for part in (known, codes.real, values if own else None))
+    parts = (_tensor(part, device) for part in (known, codes.real, values if leave_one_out else None))
     return RowBatch(torch.from_numpy(shown).to(device), *parts)
 
 

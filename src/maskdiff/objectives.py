@@ -14,6 +14,7 @@ from torch import Generator, Tensor
 
 from maskdiff.errors import SettingError
 from maskdiff.masking import Schedule
+from maskdiff.state import storable
 
 
 class Objective(Protocol):
@@ -30,6 +31,7 @@ class Objective(Protocol):
         """The cost of giving the hidden cells' true values these log-probabilities, a scalar."""
 
 
+@storable
 @dataclass(frozen=True)
 class Reconstruction:
     """Average surprise of the hidden cells, normalised per view, at the levels that are probed (Eq. 8)."""
@@ -46,6 +48,7 @@ class Reconstruction:
         return (surprise_B / hidden_BF.sum(dim=1).clamp_min(1)).mean()
 
 
+@storable
 @dataclass(frozen=True)
 class Diffusion:
     """The standard masked-diffusion loss: continuous time, summed surprise weighted by w(t) (Eq. 2).

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from maskdiff.errors import SettingError
 from maskdiff.masking import RowBatch, Schedule
+from maskdiff.state import storable
 
 Design = Literal["independent", "balanced", "exact"]
 EmptyViews = Literal["skip", "zero"]
@@ -25,6 +26,7 @@ PAPER_KERNEL_LEVELS = (0.15, 0.30, 0.45, 0.60)
 _EXACT_LIMIT = 20
 
 
+@storable
 @dataclass(frozen=True)
 class ProbeGrid:
     """The probe levels tau_1 .. tau_L, the K views at each, and the design that draws them.

@@ -1,4 +1,4 @@
-"""MaskedSurprise become contributions, contributions become the score (Eq. 5, 6).
+"""Surprises become contributions, contributions become the score (Eq. 5, 6).
 
 For every view the surprise of the hidden cells is shared among them; averaged over views this gives each cell a mean
 surprise and a weight. An aggregate says how a row's cells become one number and how that number is shared out again:
@@ -23,9 +23,12 @@ from maskdiff.errors import SettingError
 from maskdiff.masking import RowBatch, Schedule, as_rows
 from maskdiff.probes import Masks, ProbeGrid
 from maskdiff.progress import Callback, Progress
-from maskdiff.reconstructors.base import Reconstructor
+from maskdiff.reconstructors.base import Reconstructor, abilities
+from maskdiff.state import storable
 
 PROBABILITY_FLOOR = 1e-12
+# Beyond this a typical cell would outweigh every row.
+_MOST = 1e6
 # An accelerator is asked less often: what a kernel counts for one row it counts for all.
 _CELLS_AT_ONCE, _CELLS_ON_A_DEVICE = 1 << 24, 1 << 27
 
@@ -64,6 +67,7 @@ def row_sums(contributions: FloatArray, row: NDArray[np.int64] | None) -> FloatA
     return by_line if row is None else np.bincount(row, weights=by_line).astype(np.float64)
 
 
+@storable
 @dataclass(frozen=True)
 class Typical:
     """How surprising the cells of normal rows are, and how many such cells a row is judged with besides its own.
@@ -74,6 +78,10 @@ class Typical:
 
     surprise: float
     cells: float = 20.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.surprise <= _MOST or not 0 <= self.cells <= _MOST:
+            raise SettingError(f"surprise and cells must lie from 0 to {_MOST:g}; got {self}.")
 
     def steadied(self, aggregate: str) -> Callable[[FloatArray, FloatArray], FloatArray]:
         """The aggregate over a row's own cells and these; what these add is shared among its own."""
@@ -155,27 +163,26 @@ def score_cells(
     probes: ProbeGrid,
     schedule: Schedule,
     device: Any = "cpu",
-    own: int = 0,
+    leave_one_out: bool = False,
     callback: Callback | None = None,
     stage: str = "scoring",
 ) -> CellScores:
     """Probe every distinct row once and hand the answers back to the rows.
 
-    `own` = 1: each row is scored as left out of the normal rows.
+    With `leave_one_out` each row is scored as left out of the normal rows.
     """
     distinct, inverse, _ = codes.distinct()
-    uses_level = bool(getattr(reconstructor, "uses_level", False))
-    free_up_to = int(getattr(reconstructor, "free_up_to", 0))
+    able = abilities(reconstructor)
     charge_F = torch.from_numpy(codes.schema.unseen_charge).float().to(device)
     surprise, weight = np.zeros(distinct.values.shape), np.zeros(distinct.values.shape)
     at_once = _CELLS_AT_ONCE if torch.device(device).type == "cpu" else _CELLS_ON_A_DEVICE
     done = 0
     for width, lines in _by_width(distinct):
-        masks = probes.masks(width, schedule, per_level=uses_level, free_up_to=free_up_to)
+        masks = probes.masks(width, schedule, per_level=able.uses_level, free_up_to=able.free_up_to)
         step = max(1, at_once // (len(masks) * max(width, 1)))
         for at in range(0, len(lines), step):
             here = lines[at : at + step]
-            rows = as_rows(narrowed(distinct.take(here)), device=device, own=own)
+            rows = as_rows(narrowed(distinct.take(here)), device=device, leave_one_out=leave_one_out)
             part_surprise, part_weight = _probe(reconstructor, rows, masks, charge_F)
             surprise[here, :width], weight[here, :width] = part_surprise.cpu().numpy(), part_weight.cpu().numpy()
             done += len(here)

@@ -1,4 +1,4 @@
-"""Evidence: several kinds on one scale, still adding up."""
+"""Evidence: several terms on one scale, still adding up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import maskdiff
 from maskdiff import TableDetector
 from maskdiff.codes import Codes, Field, Schema
 from maskdiff.detectors import KERNEL, MAIN, NEIGHBOURS
-from maskdiff.evidence.combine import Evidence, EvidenceTerm
+from maskdiff.evidence import Evidence, EvidenceTerm
 from maskdiff.probes import ProbeGrid
 from maskdiff.reconstructors import MLPReconstructor
 from maskdiff.score import CellScores
@@ -37,7 +37,7 @@ def codes() -> Codes:
     return Codes(values, Schema((field,) * 3))
 
 
-def test_one_kind_alone_is_taken_as_it_is(codes):
+def test_one_term_alone_is_taken_as_it_is(codes):
     evidence = Evidence({"a": Planted(2.0)}, (EvidenceTerm("a", "mean"),))
     np.testing.assert_allclose(evidence.weigh(codes).score, 2 * codes.values.mean(axis=1))
 
@@ -47,35 +47,35 @@ def deviation(scores):
     return np.sqrt(np.pi / 2) * np.abs(scores - scores.mean(axis=0)).mean(axis=0)
 
 
-def test_on_one_scale_every_kind_deviates_by_one_in_the_average(codes):
+def test_on_one_scale_every_term_deviates_by_one_in_the_average(codes):
     evidence = Evidence(
         {"a": Planted(2.0), "b": Planted(300.0)}, (EvidenceTerm("a", "mean"), EvidenceTerm("b", "mean"))
     )
     scaled = evidence.on_one_scale(codes)
     # The two say the same on scales of their own, so on one scale their average deviates by one.
     assert deviation(scaled.weigh(codes).score) == pytest.approx(1.0)
-    for kind in scaled.kinds:
-        assert deviation(Evidence(scaled.sources, (kind,)).weigh(codes).score) == pytest.approx(0.5)
+    for term in scaled.terms:
+        assert deviation(Evidence(scaled.sources, (term,)).weigh(codes).score) == pytest.approx(0.5)
 
 
-def test_a_few_normal_rows_far_off_hardly_change_how_much_a_kind_counts():
+def test_a_few_normal_rows_far_off_hardly_change_how_much_a_term_counts():
     schema = Schema((Field("a", "category", tuple(map(str, range(51))), (1,) * 51),))
     rows = np.random.default_rng(0).integers(0, 2, (1000, 1))
     few_far_off = np.where(np.arange(1000)[:, None] < 5, 50, rows)
     alone = Evidence({"a": Planted(1.0)}, (EvidenceTerm("a", "mean"),))
-    near, far = (alone.on_one_scale(Codes(values, schema)).kinds[0].scale for values in (rows, few_far_off))
+    near, far = (alone.on_one_scale(Codes(values, schema)).terms[0].scale for values in (rows, few_far_off))
     assert near < far < 2 * near
     assert few_far_off.std() > 6 * rows.std()
 
 
-def test_a_kind_counts_as_much_as_its_weight(codes):
-    kinds = (EvidenceTerm("a", "mean"), EvidenceTerm("b", "mean", weight=3.0))
-    scaled = Evidence({"a": Planted(2.0), "b": Planted(300.0)}, kinds).on_one_scale(codes).weigh(codes)
-    np.testing.assert_allclose(deviation(scaled.by_kind), [0.25, 0.75])
-    np.testing.assert_allclose(scaled.by_kind.sum(axis=1), scaled.score)
+def test_a_term_counts_as_much_as_its_weight(codes):
+    terms = (EvidenceTerm("a", "mean"), EvidenceTerm("b", "mean", weight=3.0))
+    scaled = Evidence({"a": Planted(2.0), "b": Planted(300.0)}, terms).on_one_scale(codes).weigh(codes)
+    np.testing.assert_allclose(deviation(scaled.by_term), [0.25, 0.75])
+    np.testing.assert_allclose(scaled.by_term.sum(axis=1), scaled.score)
 
 
-def test_a_source_read_by_several_kinds_is_asked_once(codes):
+def test_a_source_read_by_several_terms_looks_at_the_rows_once(codes):
     source = Planted(1.0)
     Evidence(
         {"a": source}, (EvidenceTerm("a", "mean"), EvidenceTerm("a", "max"), EvidenceTerm("a", "log_mean_exp"))
@@ -83,10 +83,10 @@ def test_a_source_read_by_several_kinds_is_asked_once(codes):
     assert source.asked == 1
 
 
-def test_a_kind_that_never_varies_over_normal_rows_is_scaled_by_how_many_there_were(codes):
+def test_a_term_that_never_varies_over_normal_rows_is_scaled_by_how_many_there_were(codes):
     flat = codes.take(np.zeros(50, dtype=np.int64))
     scaled = Evidence({"a": Planted(1.0)}, (EvidenceTerm("a", "mean"),)).on_one_scale(flat)
-    assert scaled.kinds[0].scale == 1 / 50
+    assert scaled.terms[0].scale == 1 / 50
     assert np.isfinite(scaled.weigh(codes).score).all()
 
 
@@ -99,10 +99,10 @@ def combined(request):
     return TableDetector(seed=1).fit(rows), rows
 
 
-def test_the_default_weighs_four_kinds_of_evidence_and_a_network_that_saw_few_rows_less(combined):
+def test_the_default_weighs_four_terms_of_evidence_and_a_network_that_saw_few_rows_less(combined):
     detector, rows = combined
     learned_from = len(rows) - len(detector.calibration_)
-    assert [(kind.source, kind.aggregate, kind.weight) for kind in detector.evidence_.kinds] == [
+    assert [(term.source, term.aggregate, term.weight) for term in detector.evidence_.terms] == [
         (MAIN, "mean", learned_from / 1000),
         (MAIN, "log_mean_exp", learned_from / 1000),
         (KERNEL, "mean", 1.25),
@@ -113,7 +113,7 @@ def test_the_default_weighs_four_kinds_of_evidence_and_a_network_that_saw_few_ro
 def test_a_network_that_saw_enough_rows_counts_in_full(combined):
     _, rows = combined
     enough = pd.concat([rows] * 2, ignore_index=True)
-    weights = [kind.weight for kind in TableDetector(seed=1).fit(enough).evidence_.kinds]
+    weights = [term.weight for term in TableDetector(seed=1).fit(enough).evidence_.terms]
     assert weights == [1, 1, 1.25, 1.5]
 
 
@@ -132,13 +132,13 @@ def test_the_combination_survives_saving(combined, tmp_path):
     maskdiff.save(detector, tmp_path / "model.maskdiff")
     loaded = maskdiff.load(tmp_path / "model.maskdiff")
     np.testing.assert_array_equal(loaded.anomaly_score(rows), detector.anomaly_score(rows))
-    assert loaded.evidence_.kinds == detector.evidence_.kinds
+    assert loaded.evidence_.terms == detector.evidence_.terms
 
 
 def test_the_paper_preset_never_combines_and_has_plain_bins(combined):
     _, rows = combined
     detector = TableDetector(preset="paper").fit(rows.head(60).assign(weight=np.arange(60) / 7))
-    assert [(kind.source, kind.scale) for kind in detector.evidence_.kinds] == [(MAIN, 1.0)]
+    assert [(term.source, term.scale) for term in detector.evidence_.terms] == [(MAIN, 1.0)]
     assert detector.encoder_.schema_.fields[-1].size == 10
 
 
@@ -158,5 +158,5 @@ def test_many_distinct_rows_are_compared_with_a_part_of_them(monkeypatch):
     monkeypatch.setitem(TableDetector._presets[None], "combined", (lambda: small, ProbeGrid()))
     rows = pd.DataFrame(np.random.default_rng(0).integers(0, 4, (400, 14))).rename(columns=str)
     detector = TableDetector().fit(rows)
-    assert len(detector.evidence_.sources[NEIGHBOURS].neighbours.codes_NF) <= 50
+    assert len(detector.evidence_.sources[NEIGHBOURS].codes_NF) <= 50
     assert len(detector.evidence_.sources[KERNEL].reconstructor.codes_NF) <= 50

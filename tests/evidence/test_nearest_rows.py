@@ -38,7 +38,7 @@ def test_row_sums_are_the_mean_distance_to_the_k_nearest_rows(normal):
     np.testing.assert_allclose(found.sum(axis=1), slow, rtol=1e-6)
 
 
-def test_differences_lie_where_the_row_was_changed(normal):
+def test_differences_are_where_the_row_was_changed(normal):
     changed = normal.values[:1].copy()
     changed[0, 2] = 3
     found = NearestRows(1).fit(normal).differences(Codes(changed, normal.schema))
@@ -59,7 +59,7 @@ def test_a_column_that_never_differs_has_a_finite_weight():
     np.testing.assert_allclose(found, 50**0.5, rtol=1e-6)
 
 
-def test_fewer_rows_than_neighbours_is_no_matter(normal):
+def test_with_fewer_rows_than_neighbours_all_rows_are_neighbours(normal):
     few = normal.take(slice(0, 3))
     found = NearestRows(25).fit(few).differences(few)
     slow = (few.values[:, None] != few.values[None]).mean(axis=1) * weights(normal)
@@ -95,6 +95,6 @@ def test_where_the_five_nearest_are_equally_far_from_all_rows_more_are_looked_at
     rng = np.random.default_rng(0)
     full = Codes(every[rng.permutation(len(every))], schema_of(every))
     held_out, kept = full.take(slice(0, 60)), full.take(slice(60, None))
-    assert NearestRows().fit(kept).looking_further(held_out).k == 25
+    assert NearestRows().fit(kept).choose_k(held_out) == 25
     sparse = Codes(rng.integers(0, 4, (300, 12)), schema_of(rng.integers(0, 4, (300, 12))))
-    assert NearestRows().fit(sparse.take(slice(60, None))).looking_further(sparse.take(slice(0, 60))).k == 5
+    assert NearestRows().fit(sparse.take(slice(60, None))).choose_k(sparse.take(slice(0, 60))) == 5

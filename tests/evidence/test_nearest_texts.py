@@ -13,8 +13,8 @@ from maskdiff.detectors import TextDetector
 from maskdiff.encoders.tokens.embedder import TextEmbedder
 from maskdiff.encoders.tokens.text import TextEncoder
 from maskdiff.errors import InputError, NoEvidenceWarning
-from maskdiff.evidence.combine import Evidence, EvidenceTerm, Meanings
-from maskdiff.evidence.nearest_texts import NearestTexts, main_directions
+from maskdiff.evidence import Evidence, EvidenceTerm, NearestTexts
+from maskdiff.evidence.nearest_texts import main_directions
 from maskdiff.probes import ProbeGrid
 from maskdiff.reconstructors import TransformerReconstructor
 from maskdiff.storage import load, save
@@ -123,7 +123,7 @@ def test_an_odd_topic_is_found_and_named_by_its_characters(detector):
 def each_kind(detector, texts):
     codes = detector.encoder_.encode(texts)
     return np.stack(
-        [Evidence(detector.evidence_.sources, (kind,)).weigh(codes).score for kind in detector.evidence_.kinds]
+        [Evidence(detector.evidence_.sources, (term,)).weigh(codes).score for term in detector.evidence_.terms]
     )
 
 
@@ -194,7 +194,7 @@ def test_a_folder_that_is_none_is_refused_at_fit(tmp_path):
 
 
 def test_nearest_texts_are_evidence_on_their_own(nearest):
-    evidence = Evidence({"nearest_texts": Meanings(nearest)}, (EvidenceTerm("nearest_texts", "mean"),))
+    evidence = Evidence({"nearest_texts": nearest}, (EvidenceTerm("nearest_texts", "mean"),))
     found = evidence.weigh(codes_of(HARD))
     assert found.contributions.shape == found.surprise.shape
     assert (found.score > 0).all()

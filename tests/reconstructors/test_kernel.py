@@ -142,7 +142,7 @@ def test_the_likeliest_code_is_the_one_with_most_votes(path, normal):
 def left_out_views(codes, hidden):
     """The views of normal rows, each as if it were not among them."""
     masks = torch.as_tensor(hidden)
-    return as_rows(codes, own=1).views(masks, torch.full((1, masks.shape[1]), 0.5))
+    return as_rows(codes, leave_one_out=True).views(masks, torch.full((1, masks.shape[1]), 0.5))
 
 
 def refitted_answers(normal, views, bandwidth):

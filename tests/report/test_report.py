@@ -242,7 +242,7 @@ def test_arrays_without_names_can_be_reported() -> None:
 
 def test_scores_of_several_kinds_are_told_in_standard_deviations() -> None:
     detector = TableDetector(progress=False).fit(make_connections(150, seed=7))
-    assert len(detector.evidence_.kinds) > 1
+    assert len(detector.evidence_.terms) > 1
     page = report_on(odd_connections(40), detector)
     assert "standard deviations" in page.text
     assert "nats" not in page.text

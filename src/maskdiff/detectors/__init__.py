@@ -7,7 +7,15 @@ from maskdiff.detectors.texts import TextDetector
 from maskdiff.detectors.tokens import TokenDetector
 from maskdiff.detectors.verdicts import TokenVerdicts, Verdicts
 
+# Those that model files may hold, by the names of their classes.
+DETECTORS: dict[str, type[Detector]] = {
+    "SequenceDetector": SequenceDetector,
+    "TableDetector": TableDetector,
+    "TextDetector": TextDetector,
+}
+
 __all__ = [
+    "DETECTORS",
     "KERNEL",
     "MAIN",
     "NEIGHBOURS",

@@ -21,19 +21,27 @@ from maskdiff.calibration import Calibration
 from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
 from maskdiff.detectors.verdicts import Verdicts
 from maskdiff.errors import InputError, SettingError
-from maskdiff.evidence.combine import CellEvidence, Evidence, EvidenceTerm, MaskedSurprise
+from maskdiff.evidence import CellEvidence, Evidence, EvidenceTerm, MaskedSurprise
+from maskdiff.evidence.base import State
 from maskdiff.explanations import OddCells, expected_codes, explanation_table, odd_cells
 from maskdiff.explanations.shading import Piece
 from maskdiff.masking import Schedule, as_schedule
 from maskdiff.objectives import as_objective
 from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback, listening
-from maskdiff.reconstructors import Reconstructor
+from maskdiff.reconstructors import Reconstructor, abilities
 from maskdiff.score import aggregate_named
+from maskdiff.state import arguments_from_plain, arguments_to_plain, check, from_plain, to_plain
+from maskdiff.state.tensors import Tensors, check_names, named, under
 from maskdiff.training import CheckpointStore
 
 # How many normal rows are kept back to calibrate: a tenth, within these bounds, and never over a third.
 _FEWEST_HELD_OUT, _MOST_HELD_OUT = 100, 2000
+
+# Seeds are added to those of probes, in 64 bits.
+_SEEDS = 1 << 62
+# Settings that say nothing about the scores are not stored.
+_NOT_STORED = ("progress", "device")
 
 # The name of the source of evidence that every detector has.
 MAIN = "reconstructor"
@@ -61,6 +69,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     contamination: float = 0.0
 
     _presets: Presets
+    _encoder: type[Any]
     _verdicts: type[Verdicts] = Verdicts
     _own_aggregates: tuple[str, ...] = ()  # beside those of score.AGGREGATES
 
@@ -102,9 +111,10 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def _learn(self, batches: Batches, n_rows: int, checkpoint: CheckpointStore | None = None) -> Self:
         """Learn from these rows, read by `_read`; some of them are kept back to calibrate."""
         self._check_settings()
+        self._check_folders()
         reconstructor, self.probes_ = self._resolve()
         # A row left out of the normal rows must have been among them, which is not sure once the oddest are gone.
-        leaves_out = hasattr(reconstructor, "left_out") and not self.contamination
+        leaves_out = abilities(reconstructor).left_out is not None and not self.contamination
         train, held_out = self._split(n_rows, keep_all=leaves_out)
         if self.false_alarm_rate is not None:  # one that so few rows cannot promise is refused before the long part
             Calibration(np.zeros(len(held_out))).check_rate(self.false_alarm_rate)
@@ -137,12 +147,11 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return codes.take(np.flatnonzero(score <= np.quantile(score, 1 - self.contamination)))
 
     def _gather(self, codes: Codes, held_out: Codes, callback: Callback | None) -> Evidence:
-        """What the score is made of: here the reconstructor's surprises alone."""
-        return Evidence(
-            {MAIN: self.surprises(self.reconstructor_, self.probes_)}, (EvidenceTerm(MAIN, self.aggregate),)
-        )
+        """What the score is made of: here the reconstructor's surprise alone."""
+        source = self.masked_surprise(self.reconstructor_, self.probes_)
+        return Evidence({MAIN: source}, (EvidenceTerm(MAIN, self.aggregate),))
 
-    def surprises(self, reconstructor: Any, probes: ProbeGrid) -> MaskedSurprise:
+    def masked_surprise(self, reconstructor: Any, probes: ProbeGrid) -> MaskedSurprise:
         """What this reconstructor finds, probed with this detector's schedule, seed and device."""
         seeded = replace(probes, seed=probes.seed + self.seed)
         return MaskedSurprise(reconstructor, seeded, as_schedule(self.schedule), self.torch_device())
@@ -170,8 +179,8 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         if self.aggregate not in self._own_aggregates:
             aggregate_named(self.aggregate)
         self.torch_device()
-        if self.seed < 0:
-            raise SettingError(f"seed must be 0 or above; got {self.seed}.")
+        if not 0 <= self.seed < _SEEDS:
+            raise SettingError(f"seed must be 0 or above, and below {_SEEDS:,}; got {self.seed}.")
         if self.probes is not None and not isinstance(self.probes, ProbeGrid):
             raise SettingError(
                 f"probes must be a ProbeGrid, such as ProbeGrid(views_per_level=8); got {self.probes!r}."
@@ -182,6 +191,9 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if self.false_alarm_rate is not None and not 0 < self.false_alarm_rate < 1:
             raise SettingError(f"false_alarm_rate must lie between 0 and 1; got {self.false_alarm_rate}.")
+
+    def _check_folders(self) -> None:
+        """Refuse folders that cannot be read before anything long begins; a loaded detector no longer needs them."""
 
     def probe_grid(self) -> ProbeGrid:
         """The probes the reconstructor is scored with: those given, or the ones that go with it."""
@@ -224,9 +236,10 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         callback: Callback | None,
         checkpoint: CheckpointStore | None,
     ) -> Any:
-        if not hasattr(reconstructor, "fit"):
+        fit = abilities(copy.copy(reconstructor)).fit
+        if fit is None:
             return reconstructor
-        return copy.copy(reconstructor).fit(
+        return fit(
             codes,
             objective=as_objective(self.objective, self.probes_.levels),
             schedule=as_schedule(self.schedule),
@@ -242,7 +255,8 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def anomaly_score(self, X: Any) -> FloatArray:
         """How odd each row is, shape (n,). Higher = more anomalous; NaN for a row without tokens.
 
-        In nats; several kinds of evidence count in standard deviations.
+        In standard deviations of normal rows where several terms of evidence are combined, as by default in tables;
+        otherwise in nats.
         """
         return self._scored(X)[1].score
 
@@ -279,9 +293,9 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def explain(self, X: Any, top: int = 3, *, verdicts: Verdicts | None = None) -> Any:
         """The `top` cells that carry each row's score, as a pandas DataFrame with one line per cell.
 
-        Columns: row (its place in X), column, value, contribution (nats), share (of the row's score), surprise
-        (nats), expected (the likeliest value given the rest of the row) and expected_probability. Hand in what
-        `judge(X)` returned to save scoring the rows again.
+        Columns: row (its place in X), column, value, contribution (what the cell adds to the score, in its unit),
+        share (of the row's score), surprise (nats), expected (the likeliest value given the rest of the row) and
+        expected_probability. Hand in what `judge(X)` returned to save scoring the rows again.
         """
         if top < 1:
             raise SettingError(f"top must be at least 1; got {top}.")
@@ -310,6 +324,41 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         codes = self.encoder_.encode(X)
         with listening(self.progress) as callback:
             return codes, self.evidence_.weigh(codes, callback=callback)
+
+    # Keeping ---------------------------------------------------------------------------------------------------------
+
+    def to_state(self) -> State:
+        """Everything that was set and learned, as plain values and tensors; see `maskdiff.save`."""
+        if not hasattr(self, "calibration_"):
+            raise SettingError(f"{self!r} has learned nothing yet: fit it before saving it.")
+        evidence, tensors = self.evidence_.to_state()
+        plain = {
+            "settings": arguments_to_plain(self, without=_NOT_STORED),
+            "probes": to_plain(self.probes_),
+            "encoder": self.encoder_.to_state(),
+            "evidence": evidence,
+        }
+        return plain, named(tensors, "evidence") | {"calibration": torch.from_numpy(self.calibration_.scores.copy())}
+
+    @classmethod
+    def from_state(cls, plain: Any, tensors: Tensors) -> Self:
+        """The detector that `to_state` described; everything is checked, nothing is taken on trust."""
+        wanted = {"settings", "probes", "encoder", "evidence"}
+        check(isinstance(plain, dict) and set(plain) == wanted, "it does not describe a detector completely")
+        parts = under(tensors, "evidence")
+        check_names(tensors, "calibration", *named(parts, "evidence"))
+        detector = cls(**arguments_from_plain(cls, plain["settings"], without=_NOT_STORED))
+        detector._check_settings()
+        detector.encoder_ = cls._encoder.from_state(plain["encoder"])
+        detector.probes_ = from_plain(plain["probes"], ProbeGrid)
+        device, schema = detector.torch_device(), detector.encoder_.schema_
+        detector.evidence_ = Evidence.from_state(plain["evidence"], parts, schema=schema, device=device)
+        main = detector.evidence_.sources.get(MAIN)
+        check(isinstance(main, MaskedSurprise), f"its evidence lacks a masked surprise called {MAIN}")
+        assert isinstance(main, MaskedSurprise)
+        detector.reconstructor_ = main.reconstructor
+        detector.adopt_calibration(Calibration.from_state(tensors["calibration"]))
+        return detector
 
     # scikit-learn's names and signs: lower = more anomalous ----------------------------------------------------------
 

@@ -72,5 +72,7 @@ class SequenceDetector(TokenDetector):
         self.seed = seed
         self.progress = progress
 
+    _encoder = SequenceEncoder
+
     def _new_encoder(self) -> SequenceEncoder:
         return SequenceEncoder(self.separator, self.column, *self._window())

@@ -14,8 +14,7 @@ from maskdiff.detectors.base import MAIN, Batches, Detector, Presets
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.input import read_table
 from maskdiff.errors import InputError
-from maskdiff.evidence.combine import Distances, Evidence, EvidenceTerm
-from maskdiff.evidence.nearest_rows import NearestRows
+from maskdiff.evidence import Evidence, EvidenceTerm, NearestRows
 from maskdiff.masking import Schedule
 from maskdiff.probes import PAPER_KERNEL_LEVELS, PAPER_LEVELS, ProbeGrid
 from maskdiff.progress import Callback
@@ -26,7 +25,7 @@ KERNEL, NEIGHBOURS = "kernel", "neighbours"
 # Rows are compared with at most this many distinct normal rows, or, in narrow tables, with so many that their codes
 # written out as ones and zeros come to this number.
 _MOST_COMPARED, _COMPARED_BITS = 5000, 1 << 21
-# From fewer rows a network learns too little to be believed in full; kernel and nearest rows need not learn.
+# From fewer rows a network learns too little to count in full; kernel and nearest rows need not learn.
 _ROWS_TO_LEARN_FROM = 1000
 
 
@@ -37,7 +36,7 @@ class TableDetector(Detector):
 
     Parameters
     ----------
-    reconstructor : "combined" (the network's mean surprise, its log-mean-exp, which heeds few odd cells, the kernel's
+    reconstructor : "combined" (the network's mean surprise, its log-mean-exp, which a few odd cells raise, the kernel's
         surprise and the distance to the nearest normal rows, all in standard deviations of normal rows, on average;
         the last two count 1.25 and 1.5 times, the network less where it learned from under 1,000 rows), "mlp" or
         "kernel" alone, in nats, or any object with `log_prob` and `most_likely`: a `Reconstructor`.
@@ -45,7 +44,8 @@ class TableDetector(Detector):
     probes : a `ProbeGrid`, or None for the one that goes with the reconstructor.
     objective : "reconstruction" (Eq. 8) or "diffusion" (Eq. 2), or an object that answers like them.
     schedule : "linear", "cosine", "polynomial", or a `Schedule`.
-    aggregate : "mean" (the paper's), "rms" or "max": how a row's cells become one score.
+    aggregate : "mean" (the paper's), "rms", "max" or "log_mean_exp": how a row's cells become one score. "combined"
+        reads the network through it, and through log-mean-exp besides.
     columns : how to read single columns: name -> "category", "number", "date" or "drop".
     contamination : the share of anomalies thought to be among the rows to learn from. A first model leaves that share
         of the oddest rows out before a second one learns; 0: all rows are taken for normal.
@@ -106,6 +106,8 @@ class TableDetector(Detector):
         self.seed = seed
         self.progress = progress
 
+    _encoder = TableEncoder
+
     def _read(self, X: Any) -> Any:
         return read_table(X)
 
@@ -120,15 +122,15 @@ class TableDetector(Detector):
         device = self.torch_device()
         kernel, probes = KernelReconstructor(), self._presets[None]["kernel"][1]
         voters = codes if len(codes.schema) <= kernel.free_up_to else self._compared(codes)
-        neighbours = NearestRows().fit(self._compared(codes), device=device).looking_further(held_out)
+        nearest = NearestRows().fit(self._compared(codes), device=device)
         sources = {
             **alone.sources,
-            KERNEL: self.surprises(kernel.fit(voters, device=device), probes),
-            NEIGHBOURS: Distances(neighbours),
+            KERNEL: self.masked_surprise(kernel.fit(voters, device=device), probes),
+            NEIGHBOURS: nearest.with_k(nearest.choose_k(held_out)),
         }
-        believed = min(1.0, len(codes) / _ROWS_TO_LEARN_FROM)
-        network = (replace(kind, weight=believed) for kind in (*alone.kinds, EvidenceTerm(MAIN, "log_mean_exp")))
-        # The network is read twice; what errs where it does not shall not be outvoted by it.
+        trust = min(1.0, len(codes) / _ROWS_TO_LEARN_FROM)
+        network = (replace(term, weight=trust) for term in (*alone.terms, EvidenceTerm(MAIN, "log_mean_exp")))
+        # The network is read twice, and would outvote what errs elsewhere.
         beside = (EvidenceTerm(KERNEL, "mean", weight=1.25), EvidenceTerm(NEIGHBOURS, "mean", weight=1.5))
         return Evidence(sources, (*network, *beside)).on_one_scale(held_out, callback=callback)
 

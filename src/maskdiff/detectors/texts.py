@@ -14,8 +14,7 @@ from maskdiff.detectors.tokens import TokenDetector
 from maskdiff.encoders.tokens.embedder import TextEmbedder
 from maskdiff.encoders.tokens.text import TextEncoder, TextWindows
 from maskdiff.errors import SettingError
-from maskdiff.evidence.combine import Evidence, EvidenceTerm, Meanings
-from maskdiff.evidence.nearest_texts import NearestTexts
+from maskdiff.evidence import Evidence, EvidenceTerm, NearestTexts
 from maskdiff.masking import Schedule
 from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback
@@ -100,6 +99,8 @@ class TextDetector(TokenDetector):
         self.seed = seed
         self.progress = progress
 
+    _encoder = TextEncoder
+
     def _read(self, X: Any) -> Any:
         return TextEncoder(column=self.column).read(X)
 
@@ -115,9 +116,8 @@ class TextDetector(TokenDetector):
         read = (self.reconstructor.load_tokenizer(), self.vocab_size, True, self.column)
         return TextEncoder(*read, *window, self.embedder is not None)
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        if self.embedder is not None:  # a folder that cannot be read is told before the long part
+    def _check_folders(self) -> None:
+        if self.embedder is not None:
             TextEmbedder(self.embedder).load(self.torch_device())
 
     def _gather(self, codes: Codes, held_out: Codes, callback: Callback | None) -> Evidence:
@@ -128,8 +128,8 @@ class TextDetector(TokenDetector):
         embedder = TextEmbedder(self.embedder).load(self.torch_device())
         whole = np.unique(codes.row, return_index=True)[1]
         nearest = NearestTexts(embedder).fit([str(text) for text in codes.texts[whole]], callback=callback)
-        sources = {**alone.sources, NEAREST_TEXTS: Meanings(nearest)}
-        both = Evidence(sources, (*alone.kinds, EvidenceTerm(NEAREST_TEXTS, "mean")), oddest=True)
+        sources = {**alone.sources, NEAREST_TEXTS: nearest}
+        both = Evidence(sources, (*alone.terms, EvidenceTerm(NEAREST_TEXTS, "mean")), softmax_weighted=True)
         return both.on_one_scale(held_out, callback=callback)
 
     def word_ends(self, X: Any, codes: Windows) -> NDArray[np.int64]:

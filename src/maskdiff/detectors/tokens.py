@@ -19,7 +19,7 @@ from maskdiff.detectors.verdicts import TokenVerdicts, Verdicts
 from maskdiff.encoders.tokens.input import joined
 from maskdiff.encoders.tokens.sequence import TokenEncoder
 from maskdiff.errors import InputError, NoEvidenceWarning, SettingError
-from maskdiff.evidence.combine import CellEvidence, Evidence, EvidenceTerm
+from maskdiff.evidence import CellEvidence, Evidence, EvidenceTerm
 from maskdiff.explanations import OddCells, odd_cells
 from maskdiff.explanations.shading import Piece, shade, strengths
 from maskdiff.probes import PAPER_LEVELS, ProbeGrid
@@ -78,7 +78,7 @@ class TokenDetector(Detector):
     def _gather(self, codes: Codes, held_out: Codes, callback: Callback | None) -> Evidence:
         if self.aggregate != AUTO:
             return super()._gather(codes, held_out, callback)
-        source = self.surprises(self.reconstructor_, self.probes_)
+        source = self.masked_surprise(self.reconstructor_, self.probes_)
         typical = Typical.of(source.cells(held_out, stage="calibrating", callback=callback), "rms")
         return Evidence({MAIN: source}, (EvidenceTerm(MAIN, "rms", typical=typical),))
 

@@ -1,100 +1,44 @@
-"""Several kinds of evidence about a row, put on one scale by normal rows and added.
+"""Several terms of evidence about a row, put on one scale by normal rows and added.
 
 A source looks at rows and gives every cell a surprise and a weight; an aggregate turns a row's cells into one number
-and shares it out again. A kind of evidence is a source read through an aggregate. Alone it is taken as it is. Several
-are each divided by their standard deviation over held-out normal rows and averaged, so the score then counts standard
-deviations instead of nats. Where each sees what the others cannot, a row heeds the oddest instead. Either way the
-contributions add up to the score. N rows, F fields, K kinds.
+and shares it out again. A term is a source read through an aggregate. A single term is taken as it is, in the unit of
+its source (nats for masked surprise). Several terms are each divided by their standard deviation over held-out normal
+rows and averaged, so that the score counts standard deviations. Where each sees what the others cannot, they are
+weighted by softmax instead, so that the highest counts most. Either way the contributions add up to the score.
+N rows, F fields, T terms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy.special import softmax
+from torch import Tensor
 
-from maskdiff.codes import Codes, FloatArray
-from maskdiff.encoders.tokens.text import TextWindows
-from maskdiff.evidence.nearest_rows import NearestRows
-from maskdiff.evidence.nearest_texts import NearestTexts
-from maskdiff.masking import Schedule
-from maskdiff.probes import ProbeGrid
+from maskdiff.codes import Codes, FloatArray, Schema
+from maskdiff.errors import SettingError
+from maskdiff.evidence.base import Source, State
+from maskdiff.evidence.registry import SOURCES, name_of
 from maskdiff.progress import Callback
-from maskdiff.reconstructors.base import Reconstructor
-from maskdiff.score import CellScores, Typical, row_sums, score_cells
+from maskdiff.score import CellScores, Typical, aggregate_named, row_sums
+from maskdiff.state import check, from_plain, look_up, storable, to_plain
+from maskdiff.state.tensors import Tensors, named, under
+
+# Scales come from deviations, shifts from means: beyond these bounds scores would overflow.
+_SCALES, _LARGEST_SHIFT = (1e-9, 1e9), 1e9
 
 
-class Source(Protocol):
-    """Whatever can say how odd each cell of a row is."""
-
-    def cells(self, codes: Codes, *, stage: str, callback: Callback | None = None) -> CellScores:
-        """Surprise and weight of every cell, each (N, F)."""
-
-    def left_out(self) -> Source:
-        """The same for rows that are among the normal rows, each as if it were not."""
-
-
-@dataclass(frozen=True, eq=False)
-class MaskedSurprise:
-    """What a reconstructor finds when the rows are probed. `own` = 1: each row as left out of the normal rows."""
-
-    reconstructor: Reconstructor
-    probes: ProbeGrid
-    schedule: Schedule
-    device: Any = "cpu"
-    own: int = 0
-
-    def cells(self, codes: Codes, *, stage: str, callback: Callback | None = None) -> CellScores:
-        where = {"probes": self.probes, "schedule": self.schedule, "device": self.device, "own": self.own}
-        return score_cells(self.reconstructor, codes, callback=callback, stage=stage, **where)
-
-    def left_out(self) -> MaskedSurprise:
-        """The same where the reconstructor can leave a row out."""
-        return replace(self, reconstructor=self.reconstructor.left_out(), own=1)  # type: ignore[attr-defined]
-
-
-@dataclass(frozen=True, eq=False)
-class Distances:
-    """Where a row differs from its nearest normal rows."""
-
-    neighbours: NearestRows
-
-    def cells(self, codes: Codes, *, stage: str, callback: Callback | None = None) -> CellScores:
-        differences = self.neighbours.differences(codes)
-        return CellScores(differences, np.full_like(differences, 1 / max(differences.shape[1], 1)))
-
-    def left_out(self) -> Distances:
-        """Distances are only taken from rows that were held out."""
-        return self
-
-
-@dataclass(frozen=True, eq=False)
-class Meanings:
-    """Which words take a text away from the normal texts that are nearest to it in meaning."""
-
-    nearest: NearestTexts
-
-    def cells(self, codes: Codes, *, stage: str, callback: Callback | None = None) -> CellScores:
-        assert isinstance(codes, TextWindows)
-        distances = self.nearest.distances(codes, stage=stage, callback=callback)
-        n_tokens = codes.row_lengths[codes.row][:, None]
-        weight = codes.counts / np.maximum(n_tokens, 1)
-        return CellScores(np.where(n_tokens > 0, distances * n_tokens, np.nan), weight, codes.row)
-
-    def left_out(self) -> Meanings:
-        """Distances are only taken from texts that were held out."""
-        return self
-
-
+@storable
 @dataclass(frozen=True)
 class EvidenceTerm:
     """A source, by name, read through an aggregate, divided by `scale` and moved by `shift`, which a row's cells share.
 
-    `typical` steadies short rows. Among several kinds one counts as much as its `weight`.
+    `typical` steadies short rows. Among several terms one counts as much as its `weight`.
     """
 
     source: str
@@ -104,69 +48,119 @@ class EvidenceTerm:
     shift: float = 0.0
     weight: float = 1.0
 
-    def parts(self, seen: CellScores) -> FloatArray:
+    def __post_init__(self) -> None:
+        aggregate_named(self.aggregate)
+        low, high = _SCALES
+        if not low <= self.scale <= high or not 0 < self.weight <= high:
+            raise SettingError(f"scale and weight must be above 0, from {low:g} to {high:g}; got {self}.")
+        if not abs(self.shift) <= _LARGEST_SHIFT:
+            raise SettingError(f"shift must lie within {_LARGEST_SHIFT:g} of 0; got {self.shift}.")
+
+    def parts(self, cells: CellScores) -> FloatArray:
         """What each cell adds to its row's score, (N, F)."""
-        own = seen.contributions(self.aggregate, self.typical) / self.scale
-        shifted: FloatArray = own + self.shift * seen.weight
+        scaled = cells.contributions(self.aggregate, self.typical) / self.scale
+        shifted: FloatArray = scaled + self.shift * cells.weight
         return shifted
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The sources a detector asks and the kinds of evidence it weighs; the first one's surprises are shown to users.
+    """The sources a detector uses and the terms that its score adds; the first term's surprises are shown to users.
 
-    The score is the sum of the kinds, or with `oddest` their mean with weights exp(score): the kind that finds a row
-    odd is not drowned by one that does not.
+    The score is the sum of the terms, or with `softmax_weighted` their mean with weights exp(term): a term that finds
+    a row odd is not outweighed by one that does not.
     """
 
     sources: Mapping[str, Source]
-    kinds: tuple[EvidenceTerm, ...]
-    oddest: bool = False
+    terms: tuple[EvidenceTerm, ...]
+    softmax_weighted: bool = False
 
     def weigh(self, codes: Codes, *, stage: str = "scoring", callback: Callback | None = None) -> CellEvidence:
         """Each cell's part in the score, and its surprise."""
-        seen = self._ask(codes, stage, callback)
-        parts = [kind.parts(seen[kind.source]) for kind in self.kinds]
-        first = seen[self.kinds[0].source]
-        by_kind = np.stack([row_sums(part, first.row) for part in parts], axis=1)
-        if self.oddest:
-            heeded_NK = softmax(by_kind, axis=1)
-            of_cells = heeded_NK if first.row is None else heeded_NK[first.row]
-            parts = [part * of_cells[:, k, None] for k, part in enumerate(parts)]
-            by_kind = by_kind * heeded_NK
+        cells = self._cells_by_source(codes, stage, callback)
+        parts = [term.parts(cells[term.source]) for term in self.terms]
+        first = cells[self.terms[0].source]
+        by_term = np.stack([row_sums(part, first.row) for part in parts], axis=1)
+        if self.softmax_weighted:
+            weight_NT = softmax(by_term, axis=1)
+            of_lines = weight_NT if first.row is None else weight_NT[first.row]
+            parts = [part * of_lines[:, t, None] for t, part in enumerate(parts)]
+            by_term = by_term * weight_NT
         total: FloatArray = np.sum(parts, axis=0)
-        return CellEvidence(total, first.surprise, first.row, by_kind)
+        return CellEvidence(total, first.surprise, first.row, by_term)
 
     def left_out(self) -> Evidence:
         """The same for rows that are among the normal rows, each as if it were not."""
         return replace(self, sources={name: source.left_out() for name, source in self.sources.items()})
 
     def on_one_scale(self, held_out: Codes, *, callback: Callback | None = None) -> Evidence:
-        """Each kind scaled so that over held-out normal rows it deviates by its weight in the mean of all.
+        """Each term scaled so that over held-out normal rows it deviates by its weight in the mean of all.
 
-        Where the oddest is heeded, all have the same mean there too.
+        Where terms are weighted by softmax, all have the same mean there too.
         """
-        seen = self._ask(held_out, "calibrating", callback)
-        told = []
-        for kind in self.kinds:
-            score = row_sums(kind.parts(seen[kind.source]), seen[kind.source].row)
-            # No less than if one row were off by a nat, or in all its cells: of so many rows more cannot be known.
-            deviation = max(_deviation(score), 1 / max(len(score), 1))
-            told.append((kind, deviation, float(np.nanmean(score)) / deviation))
-        if not self.oddest:
-            whole = sum(kind.weight for kind in self.kinds)
-            return replace(self, kinds=tuple(replace(kind, scale=by * whole / kind.weight) for kind, by, _ in told))
-        middle = float(np.mean([mean for *_, mean in told]))
-        return replace(self, kinds=tuple(replace(kind, scale=by, shift=middle - mean) for kind, by, mean in told))
+        cells = self._cells_by_source(held_out, "calibrating", callback)
+        deviations, means = [], []
+        for term in self.terms:
+            score = row_sums(term.parts(cells[term.source]), cells[term.source].row)
+            # At least as if one row were off by one: so many rows cannot show less.
+            deviations.append(max(_deviation(score), 1 / max(len(score), 1)))
+            means.append(float(np.nanmean(score)) / deviations[-1])
+        if not self.softmax_weighted:
+            whole = sum(term.weight for term in self.terms)
+            scales = [by * whole / term.weight for term, by in zip(self.terms, deviations, strict=True)]
+            shifts = [term.shift for term in self.terms]
+        else:
+            scales, shifts = deviations, [float(np.mean(means)) - mean for mean in means]
+        terms = zip(self.terms, scales, shifts, strict=True)
+        return replace(self, terms=tuple(replace(term, scale=scale, shift=shift) for term, scale, shift in terms))
 
-    def _ask(self, codes: Codes, stage: str, callback: Callback | None) -> dict[str, CellScores]:
-        """What each source says; one that several kinds read is asked once."""
-        asked = {kind.source: self.sources[kind.source] for kind in self.kinds}
-        return {name: source.cells(codes, stage=stage, callback=callback) for name, source in asked.items()}
+    def describe(self) -> list[str]:
+        """The sources in words, in the order of the terms that read them."""
+        return [self.sources[name].describe() for name in dict.fromkeys(term.source for term in self.terms)]
+
+    def to_state(self) -> State:
+        """The state of every source, and the terms."""
+        sources: dict[str, Any] = {}
+        tensors: dict[str, Tensor] = {}
+        for name, source in self.sources.items():
+            kind = name_of(source)
+            if kind is None:
+                raise SettingError(
+                    f"a detector with {source!r} cannot be saved: register its class in maskdiff.evidence.SOURCES."
+                )
+            plain, parts = source.to_state()
+            sources[name] = {"is": kind, "state": plain}
+            tensors |= named(parts, name)
+        terms = [to_plain(term) for term in self.terms]
+        return {"sources": sources, "terms": terms, "softmax_weighted": self.softmax_weighted}, tensors
+
+    @classmethod
+    def from_state(cls, plain: Any, tensors: Tensors, *, schema: Schema, device: torch.device) -> Evidence:
+        """The evidence that `to_state` described."""
+        wanted = {"sources", "terms", "softmax_weighted"}
+        check(isinstance(plain, dict) and set(plain) == wanted, "its evidence is not described completely")
+        check(isinstance(plain["sources"], dict) and isinstance(plain["terms"], list), "its evidence has no sources")
+        terms = tuple(from_plain(term, EvidenceTerm) for term in plain["terms"])
+        check(terms and {term.source for term in terms} == set(plain["sources"]), "its terms have other sources")
+        check(isinstance(plain["softmax_weighted"], bool), "softmax_weighted is not a boolean")
+        sources, left = {}, dict(tensors)
+        for name, described in plain["sources"].items():
+            check(isinstance(described, dict) and set(described) == {"is", "state"}, f"its source {name} has no state")
+            parts: dict[str, Tensor] = under(tensors, name)
+            left = {key: one for key, one in left.items() if not key.startswith(f"{name}.")}
+            kind = look_up(described["is"], SOURCES, "source of evidence")
+            sources[name] = kind.from_state(described["state"], parts, schema=schema, device=device)
+        check(not left, f"it holds tensors that nothing uses: {', '.join(sorted(left)[:3])}")
+        return cls(sources, terms, plain["softmax_weighted"])
+
+    def _cells_by_source(self, codes: Codes, stage: str, callback: Callback | None) -> dict[str, CellScores]:
+        """The cells as each source sees them; one that several terms read looks at the rows once."""
+        used = {term.source: self.sources[term.source] for term in self.terms}
+        return {name: source.cells(codes, stage=stage, callback=callback) for name, source in used.items()}
 
 
 def _deviation(score: FloatArray) -> float:
-    """The standard deviation as the mean absolute one tells it, which a few normal rows far off hardly move."""
+    """The standard deviation estimated from the mean absolute one, which a few normal rows far off hardly move."""
     return float(np.sqrt(np.pi / 2) * np.nanmean(np.abs(score - np.nanmean(score))))
 
 
@@ -174,13 +168,13 @@ def _deviation(score: FloatArray) -> float:
 class CellEvidence:
     """What every cell adds to its row's score, and its surprise in nats, each (N, F); `row` as in CellScores.
 
-    `by_kind` is what each kind of evidence adds to the rows' scores, one column per kind.
+    `by_term` is what each term adds to the rows' scores, one column per term.
     """
 
     contributions: FloatArray
     surprise: FloatArray
     row: NDArray[np.int64] | None = None
-    by_kind: FloatArray | None = None
+    by_term: FloatArray | None = None
 
     @property
     def score(self) -> FloatArray:

@@ -1,27 +1,30 @@
-"""The nearest normal rows and where a row differs from them: tables by their cells, texts by what they mean.
+"""Where a row of a table differs from the normal rows nearest to it.
 
-B rows, N normal rows (of a table: distinct ones), F fields, k neighbours, P positions (see reconstructors.layout),
-T tokens of an encoder, H its width, D directions.
+B rows, N distinct normal rows, F fields, k neighbours, P positions (see reconstructors.layout).
 """
 
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from maskdiff.codes import Codes, FloatArray, Schema
+from maskdiff.errors import SettingError
+from maskdiff.evidence.base import State
 from maskdiff.masking import RowBatch, as_rows
+from maskdiff.progress import Callback
 from maskdiff.reconstructors.layout import Layout
+from maskdiff.reconstructors.reference import ReferenceRows
+from maskdiff.score import CellScores
+from maskdiff.state import arguments_from_plain, arguments_to_plain
+from maskdiff.state.tensors import Tensors
 
 _FLOATS_AT_ONCE = 1 << 24
-# In fewer directions all normal texts would soon point the same way.
-_FEWEST_DIRECTIONS = 16
 # How many neighbours, and how many where these are equally far from all rows.
 _FEW, _MORE = 5, 25
 
@@ -37,29 +40,71 @@ class NearestRows:
 
     k: int = _FEW
 
+    codes_NF: Tensor = field(init=False, repr=False)
+    counts_N: Tensor = field(init=False, repr=False)
+    layout: Layout = field(init=False, repr=False)
+    weight_F: Tensor = field(init=False, repr=False)
+    n_ordered_F: Tensor = field(init=False, repr=False)
+    ordered_P: Tensor = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise SettingError(f"k must be at least 1; got {self.k}.")
+
+    # Learning --------------------------------------------------------------------------------------------------------
+
     def fit(self, codes: Codes, *, device: Any = "cpu") -> Self:
-        """Keep these rows."""
-        distinct, _inverse, counts = codes.distinct()
-        return self.with_reference(distinct.values.astype(np.int64), counts, codes.schema, device)
+        """A copy that keeps these rows."""
+        return self._over(ReferenceRows.of(codes, device), codes.schema)
 
-    def with_reference(self, rows: NDArray[Any], counts: NDArray[Any], schema: Schema, device: Any) -> Self:
-        """The same over these distinct rows."""
-        self.codes_NF = torch.from_numpy(rows).to(device)
-        self.counts_N = torch.from_numpy(counts).to(device)
-        self.layout = Layout(schema.sizes).to(device)
-        self.weight_F = torch.from_numpy(1 / schema.typical_difference).float().to(device)
-        self.n_ordered_F = torch.tensor([field.n_ordered for field in schema], device=device)
-        self.ordered_P = self.n_ordered_F[self.layout.field_P].nonzero().flatten()
-        return self
+    def _over(self, reference: ReferenceRows, schema: Schema) -> Self:
+        fitted, device = copy.copy(self), reference.codes_NF.device
+        fitted.codes_NF, fitted.counts_N = reference.codes_NF, reference.counts_N
+        fitted.layout = Layout(schema.sizes).to(device)
+        fitted.weight_F = torch.from_numpy(1 / schema.typical_difference).float().to(device)
+        fitted.n_ordered_F = torch.tensor([one.n_ordered for one in schema], device=device)
+        fitted.ordered_P = fitted.n_ordered_F[fitted.layout.field_P].nonzero().flatten()
+        return fitted
 
-    def looking_further(self, normal: Codes) -> Self:
-        """The same with 25 neighbours, if normal rows differ more in their distance to those, relative to its mean.
+    def choose_k(self, normal: Codes) -> int:
+        """25 if normal rows differ more in their distance to so many, relative to its mean, than to the nearest 5.
 
         Where a table holds nearly all combinations, or each many times, the 5 nearest are equally far from every row.
         """
-        further = copy.copy(self)
-        further.k = _MORE
-        return max((self, further), key=lambda some: _relative_deviation(some.differences(normal).sum(axis=1)))
+        return max((_FEW, _MORE), key=lambda k: _relative_deviation(self.with_k(k).differences(normal).sum(axis=1)))
+
+    def with_k(self, k: int) -> Self:
+        """A copy that looks at so many neighbours."""
+        other = copy.copy(self)
+        other.k = k
+        return other
+
+    # Answering -------------------------------------------------------------------------------------------------------
+
+    def cells(self, codes: Codes, *, stage: str, callback: Callback | None = None) -> CellScores:
+        """Surprise and weight of every cell, each (N, F): its difference, all cells alike."""
+        differences = self.differences(codes)
+        return CellScores(differences, np.full_like(differences, 1 / max(differences.shape[1], 1)))
+
+    def left_out(self) -> Self:
+        """The same: distances are only taken from rows that were held out."""
+        return self
+
+    def describe(self) -> str:
+        """What it is, in words."""
+        return f"the nearest normal rows: {self!r}"
+
+    def to_state(self) -> State:
+        """The number of neighbours, and the rows."""
+        return arguments_to_plain(self), ReferenceRows(self.codes_NF, self.counts_N).to_tensors()
+
+    @classmethod
+    def from_state(cls, plain: Any, tensors: Tensors, *, schema: Schema, device: torch.device) -> Self:
+        """The source that `to_state` described."""
+        bare = cls(**arguments_from_plain(cls, plain))
+        return bare._over(ReferenceRows.from_tensors(tensors, schema, device), schema)
+
+    # The distance ----------------------------------------------------------------------------------------------------
 
     def differences(self, codes: Codes) -> FloatArray:
         """For each cell, how much it adds to the row's mean distance to the k nearest normal rows, shape (n, F)."""
@@ -107,6 +152,6 @@ def _relative_deviation(distances: FloatArray) -> float:
 
 
 def _steps(codes: Tensor, other: Tensor, n_ordered: Tensor) -> Tensor:
-    """How many steps lie between two codes of a field with an order; all of them from a code outside it."""
+    """How many steps are between two codes of a field with an order; all of them from a code outside it."""
     steps = torch.where(torch.maximum(codes, other) < n_ordered, (codes - other).abs(), n_ordered * (codes != other))
     return steps.float()

@@ -6,8 +6,8 @@ B texts, N normal texts, k neighbours, T tokens of an embedder, H its width, D d
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
-from typing import Self
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -15,11 +15,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from maskdiff.codes import FloatArray
+from maskdiff.codes import Codes, FloatArray, Schema
 from maskdiff.encoders.tokens.embedder import Embedded, TextEmbedder
 from maskdiff.encoders.tokens.text import TextWindows
+from maskdiff.evidence.base import State
 from maskdiff.progress import Callback, Progress
+from maskdiff.score import CellScores
+from maskdiff.state import check, fits
+from maskdiff.state.tensors import Tensors, check_names, check_tensor, named, under
 
+_VECTORS = ("directions", "normal")
 # In fewer directions all normal texts would soon point the same way.
 _FEWEST_DIRECTIONS = 16
 
@@ -40,8 +45,10 @@ class NearestTexts:
     directions_HD: Tensor = field(init=False, repr=False)
     normal_ND: Tensor = field(init=False, repr=False)
 
+    # Learning --------------------------------------------------------------------------------------------------------
+
     def fit(self, texts: Sequence[str], *, callback: Callback | None = None) -> Self:
-        """Keep these texts' vectors."""
+        """A copy that keeps these texts' vectors."""
         found = []
         for part in self.embedder.embed(texts):
             found.append(functional.normalize(_sums(part)))
@@ -49,12 +56,51 @@ class NearestTexts:
                 callback(Progress("embedding", part.first + part.n_texts, len(texts)))
         normal_NH = torch.cat(found)
         directions_HD = main_directions(normal_NH)
-        return self.with_normal(directions_HD, functional.normalize(normal_NH @ directions_HD))
+        return self._beside(directions_HD, functional.normalize(normal_NH @ directions_HD))
 
-    def with_normal(self, directions_HD: Tensor, normal_ND: Tensor) -> Self:
-        """The same beside these texts, seen in these directions."""
-        self.directions_HD, self.normal_ND = directions_HD, normal_ND
+    def _beside(self, directions_HD: Tensor, normal_ND: Tensor) -> Self:
+        fitted = replace(self)
+        fitted.directions_HD, fitted.normal_ND = directions_HD, normal_ND
+        return fitted
+
+    # Answering -------------------------------------------------------------------------------------------------------
+
+    def cells(self, codes: Codes, *, stage: str, callback: Callback | None = None) -> CellScores:
+        """Surprise and weight of every cell, each (N, F): its part in its text's distance, all tokens alike."""
+        assert isinstance(codes, TextWindows)
+        distances = self.distances(codes, stage=stage, callback=callback)
+        n_tokens = codes.row_lengths[codes.row][:, None]
+        weight = codes.counts / np.maximum(n_tokens, 1)
+        return CellScores(np.where(n_tokens > 0, distances * n_tokens, np.nan), weight, codes.row)
+
+    def left_out(self) -> Self:
+        """The same: distances are only taken from texts that were held out."""
         return self
+
+    def describe(self) -> str:
+        """What it is, in words."""
+        return f"a pre-trained embedder's nearest normal texts: {self!r}"
+
+    def to_state(self) -> State:
+        """The embedder with its weights, the number of neighbours, and the normal texts' vectors."""
+        plain, weights = self.embedder.to_state()
+        vectors = {"directions": self.directions_HD, "normal": self.normal_ND}
+        return {"embedder": plain, "k": self.k}, vectors | named(weights, "embedder")
+
+    @classmethod
+    def from_state(cls, plain: Any, tensors: Tensors, *, schema: Schema, device: torch.device) -> Self:
+        """The source that `to_state` described."""
+        check(isinstance(plain, dict) and set(plain) == {"embedder", "k"}, "its nearest texts are not described")
+        check(fits(plain["k"], int) and plain["k"] > 0, f"k is {plain['k']!r}")
+        weights = under(tensors, "embedder")
+        check_names({name: one for name, one in tensors.items() if not name.startswith("embedder.")}, *_VECTORS)
+        embedder = TextEmbedder.from_state(plain["embedder"], weights, device=device)
+        width = embedder.model_.config.hidden_size
+        directions = check_tensor("directions", tensors["directions"], (width, None), torch.float32)
+        normal = check_tensor("normal", tensors["normal"], (None, directions.shape[1]), torch.float32)
+        return cls(embedder, plain["k"])._beside(directions.clone().to(device), normal.clone().to(device))
+
+    # The distance ----------------------------------------------------------------------------------------------------
 
     def distances(self, codes: TextWindows, *, stage: str, callback: Callback | None = None) -> FloatArray:
         """What each cell adds to its text's distance, shape (L, F)."""
@@ -78,8 +124,8 @@ class NearestTexts:
         near_BD = self.normal_ND[nearest_Bk].mean(dim=1) / sum_BD.norm(dim=1, keepdim=True).clamp_min(1e-12)
         text_T = torch.from_numpy(part.text).to(near_BD.device)
         agreement_T = (part.vectors_TH @ self.directions_HD * near_BD[text_T]).sum(dim=1)
-        told: FloatArray = agreement_T.double().cpu().numpy()
-        return told
+        agreement: FloatArray = agreement_T.double().cpu().numpy()
+        return agreement
 
 
 def main_directions(vectors_NH: Tensor) -> Tensor:

@@ -1,20 +1,28 @@
-"""The protocol every reconstructor answers."""
+"""What a reconstructor answers, and what it may be able to do besides.
+
+Two methods are needed, `log_prob` and `most_likely`. Everything else is optional: an `Abilities` names it, and
+`abilities` is the only place that asks an object for it.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor
 
 from maskdiff.masking import MaskedViews
+
+# What `to_state` returns: plain values that JSON can hold, and tensors.
+State = tuple[dict[str, Any], dict[str, Tensor]]
 
 
 @runtime_checkable
 class Reconstructor(Protocol):
     """Anything that can say how likely the hidden values were.
 
-    B rows, K views, F fields. Only hidden cells are read; what stands elsewhere does not matter. A `fit(codes, ...)`
-    method is called where there is one; `uses_level = True` asks for masks that are kept apart by level.
+    B rows, K views, F fields. Only the answers for hidden cells are read. See `Abilities` for optional methods.
     """
 
     def log_prob(self, views: MaskedViews) -> Tensor:
@@ -22,3 +30,33 @@ class Reconstructor(Protocol):
 
     def most_likely(self, views: MaskedViews) -> tuple[Tensor, Tensor]:
         """The code it would have guessed for each cell, and its log-probability, each of shape (B, K, F)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Abilities:
+    """The optional attributes and methods of a reconstructor, with what holds where it has none.
+
+    uses_level : whether its answers depend on the mask rate, so that equal masks of several levels are asked for apart.
+    free_up_to : up to this many fields all masks cost no more than one, so that all of them are asked for.
+    fit : `fit(codes, *, objective, schedule, seed, device, held_out, callback)` returns it fitted. Without it nothing
+        is learned.
+    left_out : `left_out()` returns the same for rows that are among the normal rows, each as if it were not. Then no
+        rows need to be held out to calibrate.
+    describe : `describe()` says in words what it is.
+    to_state : `to_state()` returns plain values and tensors, from which the class method
+        `from_state(plain, tensors, *, schema, device)` makes it again. With both, and its class in `RECONSTRUCTORS`,
+        detectors that hold it can be saved.
+    """
+
+    uses_level: bool = False
+    free_up_to: int = 0
+    fit: Callable[..., Any] | None = None
+    left_out: Callable[[], Any] | None = None
+    describe: Callable[[], str] | None = None
+    to_state: Callable[[], State] | None = None
+
+
+def abilities(reconstructor: Any) -> Abilities:
+    """What this reconstructor can do beyond the two answers."""
+    found: dict[str, Any] = {one.name: getattr(reconstructor, one.name, one.default) for one in fields(Abilities)}
+    return Abilities(**found)

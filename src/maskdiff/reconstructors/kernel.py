@@ -29,9 +29,15 @@ from torch.nn import functional
 from maskdiff.codes import Codes, Schema, distinct_rows
 from maskdiff.errors import SettingError
 from maskdiff.masking import MaskedViews
+from maskdiff.reconstructors.base import State
 from maskdiff.reconstructors.layout import Layout
+from maskdiff.reconstructors.reference import ReferenceRows
+from maskdiff.state import arguments_from_plain, arguments_to_plain
+from maskdiff.state.tensors import Tensors
 
 LATTICE_FIELDS = 12
+# Outside these bounds exp(-bandwidth) is 1 or 0 to every digit, and ratios of votes have no value.
+BANDWIDTHS = (1e-6, 1000.0)
 # Few enough to stay in a processor's cache; enough to keep an accelerator, or a product with many codes, busy.
 _FLOATS_AT_ONCE, _FLOATS_ON_A_DEVICE, _FLOATS_FOR_VOTES = 1 << 19, 1 << 27, 1 << 24
 # So many numbers may be kept beside the reference rows to look their agreements up.
@@ -48,8 +54,9 @@ class KernelReconstructor:
     bandwidth: float = 1.0
 
     def __post_init__(self) -> None:
-        if not self.bandwidth > 0:
-            raise SettingError(f"bandwidth must be above 0; got {self.bandwidth}.")
+        low, high = BANDWIDTHS
+        if not low <= self.bandwidth <= high:
+            raise SettingError(f"bandwidth must be above 0, from {low:g} to {high:g}; got {self.bandwidth}.")
 
     @classmethod
     def paper(cls) -> KernelReconstructor:
@@ -62,28 +69,37 @@ class KernelReconstructor:
         return LATTICE_FIELDS
 
     def fit(self, codes: Codes, *, device: torch.device, **_: Any) -> Self:
-        """Keep these rows, equal ones once with their number."""
-        distinct, _inverse, counts = codes.distinct()
-        return self.with_reference(distinct.values.astype(np.int64), counts, codes.schema, device)
+        """A copy over these rows, equal ones kept once with their number."""
+        return self._over(ReferenceRows.of(codes, device), codes.schema)
 
-    def with_reference(
-        self, rows: np.ndarray[Any, Any], counts: np.ndarray[Any, Any], schema: Schema, device: torch.device
-    ) -> Self:
-        """A copy of these settings over these distinct reference rows."""
+    def _over(self, reference: ReferenceRows, schema: Schema) -> Self:
         fitted = copy.copy(self)
-        fitted.codes_NF = torch.from_numpy(rows).to(device)
-        fitted.counts_N = torch.from_numpy(counts).to(device)
-        fitted.layout = Layout(schema.sizes).to(device)
+        fitted.codes_NF, fitted.counts_N = reference.codes_NF, reference.counts_N
+        fitted.layout = Layout(schema.sizes).to(fitted.codes_NF.device)
         fitted.sizes = schema.sizes
-        fitted.own = 0
+        fitted.leave_one_out = False
         fitted._one_hot = fitted._look_up_PN = None
         return fitted
 
     def left_out(self) -> Self:
         """The same estimate for rows that are among the reference rows, each as if it were not."""
         other = copy.copy(self)
-        other.own = 1
+        other.leave_one_out = True
         return other
+
+    def describe(self) -> str:
+        """What it is, in words."""
+        return f"a kernel over normal rows: {self!r}"
+
+    def to_state(self) -> State:
+        """The settings, and the reference rows."""
+        return arguments_to_plain(self), ReferenceRows(self.codes_NF, self.counts_N).to_tensors()
+
+    @classmethod
+    def from_state(cls, plain: Any, tensors: Tensors, *, schema: Schema, device: torch.device) -> Self:
+        """The reconstructor that `to_state` described."""
+        bare = cls(**arguments_from_plain(cls, plain))
+        return bare._over(ReferenceRows.from_tensors(tensors, schema, device), schema)
 
     def log_prob(self, views: MaskedViews) -> Tensor:
         """log p(true code | visible cells), shape (B, K, F)."""
@@ -109,8 +125,8 @@ class KernelReconstructor:
         q = math.exp(-self.bandwidth)
         weight_BS = _agreeing(self.codes_NF, self.counts_N, views.codes_BF, self.sizes)
         bit_F = 1 << torch.arange(len(self.sizes), device=weight_BS.device)
-        if self.own:  # before the butterflies, where counts are whole numbers and nothing is lost to rounding
-            weight_BS -= self.own * _agreeing_with_itself(views, bit_F)
+        if self.leave_one_out:  # before the butterflies, where counts are whole numbers and nothing is lost to rounding
+            weight_BS -= _agreeing_with_itself(views, bit_F).double()
         for j in range(len(self.sizes)):  # the butterfly of field j: agree -> 1, disagree -> q
             without, with_j = weight_BS.unflatten(1, (-1, 2, 1 << j)).unbind(dim=2)
             with_j.mul_(1 - q).add_(without, alpha=q)
@@ -141,7 +157,7 @@ class KernelReconstructor:
         Before the fields, whether the rows agree on them, stand the log of the reference row's number and a one: so the
         products that use the fields take these along. Weights are relative to the largest.
         """
-        own_B = self._own_places(_own_codes(views)) if self.own else None
+        own_B = self._own_places(_own_codes(views)) if self.leave_one_out else None
         log_count_N = self.counts_N.log().float()
         step = max(1, floats_at_once // (len(log_count_N) * (len(self.sizes) + views.n_views)))
         asks = views.visible.float().mul(self.bandwidth).transpose(1, 2)
@@ -153,7 +169,7 @@ class KernelReconstructor:
             log_weight_BNK = torch.bmm(agree_BFN.transpose(1, 2), asks_BFK)
             if own_B is not None:
                 own = torch.arange(part.n_rows, device=own_B.device), own_B[at : at + step]
-                others_B = (self.counts_N[own[1]] - self.own).clamp_min(0).float()
+                others_B = (self.counts_N[own[1]] - 1).clamp_min(0).float()
                 log_weight_BNK[own] += (others_B.log() - log_count_N[own[1]])[:, None]
             # Only ratios matter: dividing by the largest keeps far-off rows from vanishing all at once.
             largest = log_weight_BNK.amax(dim=1, keepdim=True).clamp_min_(-1e30)
@@ -201,7 +217,7 @@ class KernelReconstructor:
     counts_N: Tensor = field(init=False, repr=False)
     layout: Layout = field(init=False, repr=False)
     sizes: np.ndarray[Any, Any] = field(init=False, repr=False)
-    own: int = field(init=False, repr=False, default=0)
+    leave_one_out: bool = field(init=False, repr=False, default=False)
     _one_hot: Tensor | None = field(init=False, repr=False, default=None)
     _look_up_PN: Tensor | None = field(init=False, repr=False, default=None)
 

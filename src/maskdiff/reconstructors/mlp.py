@@ -17,8 +17,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from maskdiff.codes import Codes, Schema
+from maskdiff.errors import SettingError
 from maskdiff.masking import MaskedViews
+from maskdiff.reconstructors.base import State
 from maskdiff.reconstructors.layout import Layout
+from maskdiff.state import arguments_from_plain, arguments_to_plain
+from maskdiff.state.tensors import Tensors, rebuilt
 from maskdiff.training import Epochs, Training, seeded, train
 
 # What is computed at once stays in a processor's cache, and keeps an accelerator busy.
@@ -178,6 +182,12 @@ class MLPReconstructor:
     uses_level: bool = False
     training: Training = field(default_factory=Training)
 
+    def __post_init__(self) -> None:
+        if min(self.width, self.layers, 1 if self.embedding is None else self.embedding) < 1:
+            raise SettingError(f"width, layers and embedding must be at least 1; got {self}.")
+        if not 0 <= self.dropout < 1:
+            raise SettingError(f"dropout must lie from 0 to below 1; got {self.dropout}.")
+
     @classmethod
     def paper(cls) -> MLPReconstructor:
         """Embedding 256, hidden 512, three layers, dropout 0.1, told the level; AdamW 1e-3 / 1e-5, 20 epochs.
@@ -199,18 +209,32 @@ class MLPReconstructor:
         )
 
     def fit(self, codes: Codes, *, seed: int, **how: Any) -> Self:
-        """Train the network on these rows; `how` is what `training.train` takes."""
+        """A copy with a network trained on these rows; `how` is what `training.train` takes."""
         network = seeded(seed, lambda: self.build(codes.schema))
-        return self.with_network(train(network, codes, settings=self.training, seed=seed, **how))
+        return self._answering(train(network, codes, settings=self.training, seed=seed, **how))
 
-    def with_network(self, network: nn.Module) -> Self:
-        """A copy of these settings that answers with this network."""
+    def _answering(self, network: nn.Module) -> Self:
+        """A copy that answers with this network."""
         fitted = copy.copy(self)
         assert isinstance(network, MaskedMLP)
         fitted.network_ = network.eval()
         with torch.no_grad():
             fitted.first_ = network.first_layer()
         return fitted
+
+    def describe(self) -> str:
+        """What it is, in words."""
+        return f"a neural network: {self!r}"
+
+    def to_state(self) -> State:
+        """The settings, and the network's weights."""
+        return arguments_to_plain(self), self.network_.state_dict()
+
+    @classmethod
+    def from_state(cls, plain: Any, tensors: Tensors, *, schema: Schema, device: torch.device) -> Self:
+        """The reconstructor that `to_state` described."""
+        bare = cls(**arguments_from_plain(cls, plain))
+        return bare._answering(rebuilt(lambda: bare.build(schema), tensors).to(device))
 
     def log_prob(self, views: MaskedViews) -> Tensor:
         """log p(true code | visible cells), shape (B, K, F)."""

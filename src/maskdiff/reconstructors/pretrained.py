@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,10 +19,13 @@ import torch
 from torch import Tensor, nn
 
 from maskdiff.codes import Codes, Schema
-from maskdiff.encoders.tokens.model_folder import most_tokens, reading, special_tokens, tokenizer_of
+from maskdiff.encoders.tokens.model_folder import model_from, most_tokens, reading, special_tokens, tokenizer_of
 from maskdiff.encoders.tokens.tokenizers import ordinary_ids, unrestricted
-from maskdiff.errors import InputError, SettingError
+from maskdiff.errors import ModelFileError, SettingError
+from maskdiff.reconstructors.base import State
 from maskdiff.reconstructors.tokens import MaskedTokens, TokenNetwork, TokenReconstructor, check_alphabet
+from maskdiff.state import arguments_from_plain, arguments_to_plain, check, storable
+from maskdiff.state.tensors import Tensors
 from maskdiff.training import Epochs, Training, seeded, train
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 _RATE_ARGUMENTS = ("timesteps", "timestep", "sigma")
 
 
+@storable
 @dataclass(frozen=True)
 class ModelFacts:
     """What has to be known about a model to ask it: its token ids, the special ones around a text, its mask, its limit.
@@ -220,14 +223,6 @@ class PretrainedReconstructor(TokenReconstructor):
 
     # Learning --------------------------------------------------------------------------------------------------------
 
-    def build(self, schema: Schema) -> PretrainedNetwork:
-        """The network as it was saved, its weights not yet filled in."""
-        if self.facts is None or self.facts.config is None:
-            raise SettingError("a model that was handed in as a module cannot be rebuilt from a model file.")
-        with reading("the model file's own model") as transformers:
-            config = transformers.AutoConfig.for_model(**json.loads(self.facts.config))
-            return PretrainedNetwork(transformers.AutoModelForMaskedLM.from_config(config), self.facts)
-
     def fit(self, codes: Codes, *, seed: int, device: torch.device, **how: Any) -> Self:
         """Load the model; train it on these rows if asked to, or its head if it has none.
 
@@ -245,8 +240,8 @@ class PretrainedReconstructor(TokenReconstructor):
         if self.fine_tune or missing:
             for name, weight in model.named_parameters():
                 weight.requires_grad_(self.fine_tune or name in missing)
-            return fitted.with_network(train(network, codes, settings=self.training, seed=seed, device=device, **how))
-        return fitted.with_network(network.requires_grad_(False))
+            return fitted._answering(train(network, codes, settings=self.training, seed=seed, device=device, **how))
+        return fitted._answering(network.requires_grad_(False))
 
     def _load(self) -> tuple[nn.Module, set[str]]:
         """The model, and the names of its weights that are not in its folder."""
@@ -259,25 +254,32 @@ class PretrainedReconstructor(TokenReconstructor):
 
     # Keeping ---------------------------------------------------------------------------------------------------------
 
-    def weights(self) -> dict[str, Tensor]:
-        """All weights, those that share memory once."""
+    def describe(self) -> str:
+        """What it is, in words."""
+        return f"a pre-trained masked language model: {self!r}"
+
+    def to_state(self) -> State:
+        """The settings, what has to be known about the model, and all weights, those that share memory once."""
         if self.facts is None or self.facts.config is None:
             raise SettingError("a detector with a model that was handed in as a module cannot be saved; name a folder.")
         kept: dict[int, tuple[str, Tensor]] = {}
         for name, part in self.network_.model.state_dict().items():
             kept.setdefault(part.data_ptr(), (name, part))
-        return dict(kept.values())
+        return arguments_to_plain(self), dict(kept.values())
 
-    def with_weights(self, schema: Schema, weights: dict[str, Tensor], device: torch.device) -> Self:
-        """The same with these weights, as `weights` gave them."""
-        network = self.build(schema)
-        missing, unknown = network.model.load_state_dict(weights, strict=False)
-        network.model.tie_weights()  # type: ignore[operator]
-        tied = {part.data_ptr() for name, part in network.model.state_dict().items() if name in weights}
-        lost = [name for name in missing if network.model.state_dict()[name].data_ptr() not in tied]
-        if lost or unknown:
-            raise InputError(f"these weights are not of the model that is described: {[*lost, *unknown][:3]}.")
-        return self.with_network(network.requires_grad_(False).to(device))
+    @classmethod
+    def from_state(cls, plain: Any, tensors: Tensors, *, schema: Schema, device: torch.device) -> Self:
+        """The reconstructor that `to_state` described."""
+        bare = cls(**arguments_from_plain(cls, plain))
+        facts = bare.facts
+        if facts is None or facts.config is None:
+            raise ModelFileError("the model file cannot be used: it does not describe its language model.")
+        check(check_alphabet(schema) == len(facts.ids), "its language model has another alphabet than its tokenizer")
+        model = model_from(facts.config, tensors, "its language model", "AutoModelForMaskedLM")
+        n_tokens = model.get_input_embeddings().num_embeddings
+        ids = (*facts.ids, *facts.before, *facts.after, facts.mask, facts.pad)
+        check(all(0 <= one < n_tokens for one in ids), "its language model lacks tokens of its tokenizer")
+        return bare._answering(PretrainedNetwork(model, facts).requires_grad_(False).to(device))
 
 
 def _tokenizer_file(named: Any) -> Tokenizer:

@@ -136,8 +136,8 @@ class TokenReconstructor:
 
     network_: Any
 
-    def with_network(self, network: nn.Module) -> Self:
-        """A copy of these settings that answers with this network."""
+    def _answering(self, network: nn.Module) -> Self:
+        """A copy that answers with this network."""
         fitted = copy.copy(self)
         fitted.network_ = network.eval()
         return fitted

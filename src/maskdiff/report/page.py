@@ -29,16 +29,8 @@ WRITTEN_OUT = 50
 OPEN_LINES, FOLDED_LINES = 12, 188
 # Up to so many columns, the list of anomalies opens with all of them.
 MOST_OPEN_COLUMNS = 30
-# Where scores of several kinds are put together, they count standard deviations.
+# Where several terms of evidence are combined, scores count standard deviations.
 UNITS = {False: ("nats", "nats"), True: ("standard deviations", "SD")}
-ASKED = {
-    "MLPReconstructor": "a neural network",
-    "KernelReconstructor": "a kernel over normal rows",
-    "NearestRows": "the nearest normal rows",
-    "TransformerReconstructor": "a Transformer",
-    "PretrainedReconstructor": "a pre-trained masked language model",
-    "NearestTexts": "a pre-trained embedder's nearest normal texts",
-}
 
 
 @cache
@@ -117,7 +109,7 @@ def digest(script: str) -> str:
 
 def figures(builder: ReportBuilder) -> dict[str, Any]:
     """The numbers at the top."""
-    unit, unit_short = UNITS[len(builder.detector.evidence_.kinds) > 1]
+    unit, unit_short = UNITS[len(builder.detector.evidence_.terms) > 1]
     return {
         "unit": unit,
         "unit_short": unit_short,
@@ -152,24 +144,15 @@ def model_facts(builder: ReportBuilder, name: str | None) -> dict[str, Any]:
     """With which model the rows were scored."""
     detector = builder.detector
     probes = detector.probes_
-    asked = dict.fromkeys(kind.source for kind in detector.evidence_.kinds)
     return {
         "name": name,
-        "asks": [described(detector.evidence_.sources[name]) for name in asked],
+        "evidence": list(map(formatting.display_value, detector.evidence_.describe())),
         "settings": settings(detector),
         "levels": ", ".join(f"{level:g}" for level in probes.levels),
         "views": probes.views_per_level,
         **builder.content.training_facts(),
         "finest_rate": detector.calibration_.finest_rate,
     }
-
-
-def described(source: Any) -> str:
-    """One source of evidence in words; a reconstructor of the user's own by the name of its class."""
-    named = ("reconstructor", "neighbours", "nearest")
-    asked = next((getattr(source, name) for name in named if hasattr(source, name)), source)
-    name = type(asked).__name__
-    return f"{ASKED[name]}: {formatting.display_value(repr(asked))}" if name in ASKED else name
 
 
 def settings(detector: Detector) -> list[tuple[str, str]]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from maskdiff.errors import SettingError
+from maskdiff.state import storable
 
 
+@runtime_checkable
 class StopRule(Protocol):
     """When training ends."""
 
@@ -21,6 +23,7 @@ class StopRule(Protocol):
         """Whether to stop early, given the held-out losses so far."""
 
 
+@storable
 @dataclass(frozen=True)
 class Epochs:
     """A number of passes over the rows; the paper takes 20."""
@@ -34,6 +37,7 @@ class Epochs:
         return False
 
 
+@storable
 @dataclass(frozen=True)
 class Steps:
     """A number of steps, whatever the size of the table, but at most `most_epochs` passes over it.
@@ -52,6 +56,7 @@ class Steps:
         return False
 
 
+@storable
 @dataclass(frozen=True)
 class HeldOutLoss:
     """Until the loss on held-out normal rows has not fallen for `patience` looks, `at_most` steps in all."""
@@ -67,6 +72,7 @@ class HeldOutLoss:
         return since_best >= self.patience
 
 
+@storable
 @dataclass(frozen=True)
 class Training:
     """How a network is trained: AdamW, batches, when to stop, and the decay of the averaged weights (0: none).

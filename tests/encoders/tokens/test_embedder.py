@@ -75,7 +75,8 @@ def test_a_long_text_is_read_in_windows_and_no_token_is_left_out(embedder):
 
 
 def test_it_comes_back_from_its_weights_without_its_folder(embedder):
-    kept = TextEmbedder("nowhere", embedder.config, embedder.tokenizer).with_weights(embedder.weights(), CPU)
+    plain, tensors = embedder.to_state()
+    kept = TextEmbedder.from_state(plain | {"folder": "nowhere"}, tensors, device=CPU)
     for (vectors, _), (same, _) in zip(per_text(kept, TEXTS), per_text(embedder, TEXTS), strict=True):
         np.testing.assert_allclose(vectors, same, atol=1e-6)
 

@@ -55,7 +55,7 @@ def measure(
 
 
 def _scores(detector: TableDetector, codes: Any, grid: ProbeGrid) -> Any:
-    cells = detector.surprises(detector.reconstructor_, grid).cells(codes, stage="scoring")
+    cells = detector.masked_surprise(detector.reconstructor_, grid).cells(codes, stage="scoring")
     return cells.contributions("mean").sum(axis=1)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from maskdiff.codes import FloatArray
-from maskdiff.evidence.combine import CellEvidence
+from maskdiff.evidence import CellEvidence
 
 RATES = (0.01, 0.05)
 
@@ -32,11 +32,11 @@ def details(detector: Any, weighed: CellEvidence | None, y: NDArray[Any]) -> dic
         "n_calibration": len(detector.calibration_),
         "false_alarms": {str(rate): int((p_value <= rate).sum()) for rate in RATES},
     }
-    kinds = detector.evidence_.kinds
-    if len(kinds) > 1 and weighed.by_kind is not None:
-        names = [f"{kind.source} {kind.aggregate}" for kind in kinds]
-        told["kinds"] = dict(zip(names, map(_ranked(y), weighed.by_kind.T), strict=True))
-        told["added_up"] = dict(zip(names, map(_ranked(y), np.cumsum(weighed.by_kind, axis=1).T), strict=True))
+    terms = detector.evidence_.terms
+    if len(terms) > 1 and weighed.by_term is not None:
+        names = [f"{term.source} {term.aggregate}" for term in terms]
+        told["kinds"] = dict(zip(names, map(_ranked(y), weighed.by_term.T), strict=True))
+        told["added_up"] = dict(zip(names, map(_ranked(y), np.cumsum(weighed.by_term, axis=1).T), strict=True))
     return told
 
 

@@ -5,18 +5,18 @@ T tokens of several texts, H width of the embedder.
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maskdiff.encoders.tokens.model_folder import most_tokens, reading, special_tokens, tokenizer_of
+from maskdiff.encoders.tokens.model_folder import model_from, most_tokens, reading, special_tokens, tokenizer_of
 from maskdiff.encoders.tokens.tokenizers import unrestricted
 from maskdiff.errors import InputError
+from maskdiff.state import arguments_from_plain, arguments_to_plain, check
 
 if TYPE_CHECKING:
     import torch
@@ -63,24 +63,32 @@ class TextEmbedder:
         tokenizer = unrestricted(tokenizer_of(self.folder)).to_str()
         return replace(self, config=model.config.to_json_string(), tokenizer=tokenizer)._with(model, device)
 
-    def weights(self) -> dict[str, Tensor]:
-        """The weights of the model."""
-        return {name: part.contiguous() for name, part in self.model_.state_dict().items()}
+    def to_state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """The settings, and the model's weights."""
+        return arguments_to_plain(self), self.model_.state_dict()
 
-    def with_weights(self, weights: dict[str, Tensor], device: torch.device) -> Self:
-        """A copy with the model that was saved."""
-        with reading("the model file's embedder", _KIND) as transformers:
-            model = transformers.AutoModel.from_config(
-                transformers.AutoConfig.for_model(**json.loads(str(self.config)))
-            )
-        model.load_state_dict(weights)
-        return replace(self)._with(model, device)
+    @classmethod
+    def from_state(cls, plain: Any, tensors: Mapping[str, Tensor], *, device: torch.device) -> Self:
+        """The embedder that `to_state` described; its folder is not needed."""
+        kept = cls(**arguments_from_plain(cls, plain))
+        model = model_from(str(kept.config), tensors, "its text embedder")
+        return kept._with(model, device)._checked()
+
+    def _checked(self) -> Self:
+        """The same, if the model knows all tokens of the tokenizer."""
+        n_tokens = self.model_.get_input_embeddings().num_embeddings
+        largest = max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=0)
+        check(largest < n_tokens, "its text embedder lacks tokens of its tokenizer")
+        return self
 
     def _with(self, model: Any, device: torch.device) -> Self:
         from tokenizers import Tokenizer
 
         self.model_ = model.float().eval().requires_grad_(False).to(device)
-        self._tokenizer = Tokenizer.from_str(str(self.tokenizer))
+        try:
+            self._tokenizer = Tokenizer.from_str(str(self.tokenizer))
+        except Exception as error:  # the library raises bare Exception
+            raise InputError(f"the embedder's tokenizer cannot be read ({error}).") from error
         self._before, self._after = special_tokens(self._tokenizer)
         limit = most_tokens(model.config, len(self._before) + len(self._after))
         self._longest = _LONGEST if limit is None else min(limit, _LONGEST)

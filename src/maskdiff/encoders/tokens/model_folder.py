@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from maskdiff.errors import InputError, MissingExtraError
+from maskdiff.errors import InputError, MissingExtraError, ModelFileError
+from maskdiff.state import check
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+    from torch import Tensor
+
+# A model of a model file has to answer rows of these lengths: neither divides the other.
+_TRIED_LENGTHS = (5, 7)
 
 
 @contextmanager
@@ -32,6 +38,56 @@ def reading(what: Any, kind: str = "a masked language model") -> Iterator[Any]:
         logging.set_verbosity(level)
         if bars:
             logging.enable_progress_bar()
+
+
+def model_from(config: str, tensors: Mapping[str, Tensor], what: str, head: str = "AutoModel") -> Any:
+    """The model that a model file describes, with the weights it holds; `head` is the class of transformers.
+
+    Configurations are checked by other people's code, which fails in many ways. So the model is first made without
+    memory and compared with the weights, and at last tried.
+    """
+    with reading(what) as transformers:
+        try:
+            described = transformers.AutoConfig.for_model(**json.loads(config))
+            make = getattr(transformers, head).from_config
+            _check_weights(lambda: make(described), tensors)
+            model = make(described)
+            model.load_state_dict(tensors, strict=False)
+            model.tie_weights()
+            model = model.float().eval().requires_grad_(False)
+            _try(model)
+        except ModelFileError:
+            raise
+        except Exception as error:
+            raise ModelFileError(f"the model file cannot be used: {what} cannot be made ({error!r})."[:300]) from error
+    return model
+
+
+def _check_weights(make: Callable[[], Any], tensors: Mapping[str, Tensor]) -> None:
+    """Refuse weights that are not those of the model."""
+    from maskdiff.state.tensors import check_finite, without_memory
+
+    with without_memory(tensors):
+        wanted = make().state_dict(keep_vars=True)
+    held = {id(wanted[name]) for name in tensors if name in wanted}
+    wrong = [name for name, weight in wanted.items() if name not in tensors and id(weight) not in held]
+    wrong += [name for name in tensors if name not in wanted or tensors[name].shape != wanted[name].shape]
+    check(not wrong, f"these weights are not of the model that is described: {', '.join(wrong[:3])}")
+    for name, weight in tensors.items():
+        check(weight.is_floating_point() == wanted[name].is_floating_point(), f"the weight {name} holds {weight.dtype}")
+        check_finite(name, weight)
+
+
+def _try(model: Any) -> None:
+    """Refuse a model that gives no numbers."""
+    import torch
+
+    n_tokens = model.get_input_embeddings().num_embeddings
+    for length in _TRIED_LENGTHS:
+        ids = torch.arange(length)[None] % n_tokens
+        with torch.inference_mode():
+            found = model(ids, attention_mask=torch.ones_like(ids))[0]
+        check(found.shape[:2] == ids.shape and found.isfinite().all(), "its language model gives no finite numbers")
 
 
 def tokenizer_of(folder: Any) -> Tokenizer:
