@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from maskdiff.cli import options
+from maskdiff.cli.bench_options import Data, Device, Jobs, Methods, Names, Seeds, Sets, measure, names, record_file
+from maskdiff.cli.bench_studies import STUDIES
 from maskdiff.cli.output import Output, counted
 
 bench = typer.Typer(
@@ -14,24 +16,6 @@ bench = typer.Typer(
     help="Measure detectors on data sets, and repeat the tables and figures of the paper.",
     no_args_is_help=True,
 )
-
-Names = list[str]
-Data = Annotated[
-    str | None, typer.Option(metavar="DIR", envvar="MASKDIFF_DATA", help="The folder with the data sets' files.")
-]
-Sets = Annotated[Names, typer.Option(metavar="NAMES", help="Data sets by name, with commas between, or all.")]
-Methods = Annotated[
-    Names, typer.Option(metavar="NAMES", help="Methods by name, with commas between, or all, ours, baselines, extra.")
-]
-Seeds = Annotated[int, typer.Option(min=1, help="How many seeds, from 0.")]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda, ...")]
-Jobs = Annotated[int, typer.Option(min=1, help="Runs at a time, each in a process of its own.")]
-
-KEPT = "the runs that ended are kept; the same command goes on from there"
-
-
-def _out(default: str) -> Any:
-    return typer.Option("--out", "-o", metavar="FILE", help=f"The file of records, {default} unless given.")
 
 
 @bench.command()
@@ -41,7 +25,7 @@ def tables(
     sets: Sets = ["all"],  # noqa: B006
     methods: Methods = ["all"],  # noqa: B006
     seeds: Seeds = 5,
-    out: Annotated[str, _out("results/tables.jsonl")] = "results/tables.jsonl",
+    out: Annotated[str, record_file("results/tables.jsonl")] = "results/tables.jsonl",
     device: Device = "auto",
     jobs: Jobs = 1,
     quiet: options.Quiet = False,
@@ -51,9 +35,7 @@ def tables(
     """Measure methods on tables; a run that is in the file already is not repeated."""
     from maskdiff.bench.runs.tasks import Tables
 
-    return _measure(
-        ctx.obj, Tables(data), out, sets=sets, methods=methods, seeds=range(seeds), device=device, jobs=jobs
-    )
+    return measure(ctx.obj, Tables(data), out, sets=sets, methods=methods, seeds=range(seeds), device=device, jobs=jobs)
 
 
 @bench.command()
@@ -67,10 +49,10 @@ def text(
         typer.Option(metavar="FOLDER|URL", help="For methods on embeddings: an embedder's folder, or a service's URL."),
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="The model the service is asked for; for a folder, its name in the records.")
+        str | None, typer.Option(help="The service's model; for a folder, its name in the records.")
     ] = None,
     seeds: Seeds = 5,
-    out: Annotated[str, _out("results/text.jsonl")] = "results/text.jsonl",
+    out: Annotated[str, record_file("results/text.jsonl")] = "results/text.jsonl",
     device: Device = "auto",
     jobs: Jobs = 1,
     quiet: options.Quiet = False,
@@ -82,7 +64,7 @@ def text(
     from maskdiff.bench.runs.tasks import Texts
 
     task = Texts(data, None if embedder is None else as_embedder(embedder, model=model, device=device))
-    return _measure(ctx.obj, task, out, sets=sets, methods=methods, seeds=range(seeds), device=device, jobs=jobs)
+    return measure(ctx.obj, task, out, sets=sets, methods=methods, seeds=range(seeds), device=device, jobs=jobs)
 
 
 @bench.command()
@@ -91,7 +73,7 @@ def runtime(
     data: Data = None,
     sets: Sets = ["bank", "claims"],  # noqa: B006
     methods: Methods = ["all"],  # noqa: B006
-    out: Annotated[str, _out("results/runtime.jsonl")] = "results/runtime.jsonl",
+    out: Annotated[str, record_file("results/runtime.jsonl")] = "results/runtime.jsonl",
     device: Device = "auto",
     quiet: options.Quiet = False,
     json: options.Json = False,
@@ -100,7 +82,7 @@ def runtime(
     """Time methods on the same rows, one after the other."""
     from maskdiff.bench.runs.tasks import runtime as task
 
-    return _measure(ctx.obj, task(data), out, sets=sets, methods=methods, seeds=range(1), device=device)
+    return measure(ctx.obj, task(data), out, sets=sets, methods=methods, seeds=range(1), device=device)
 
 
 @bench.command()
@@ -122,7 +104,7 @@ def summary(
     from maskdiff.bench.tables.summary import summary
 
     output: Output = ctx.obj
-    found = summary(read_all(files, methods=_words(methods), sets=_words(sets)))
+    found = summary(read_all(files, methods=names(methods), sets=names(sets)))
     written = [] if out is None else found.write(out, None if picture == "none" else picture)
     if not output.quiet and not output.json:  # as it is: a table in markdown must not be wrapped
         print(found.markdown, end="")
@@ -149,26 +131,12 @@ def figure(
     from maskdiff.bench.figures import make_figure
 
     output: Output = ctx.obj
-    asked = {"data": data, "sets": _words(sets), "n_test": rows, "device": device, "seed": seed}
+    settings = {"data": data, "sets": names(sets), "n_test": rows, "device": device, "seed": seed}
     with output.progress() as progress:
-        written = make_figure(name, out, asked, progress=progress)
+        written = make_figure(name, out, settings, progress=progress)
     output.facts(command="bench figure", files=[str(path) for path in written])
     output.say(f"wrote {' and '.join(map(str, written))}")
 
 
-def _measure(output: Output, task: Any, out: str, *, sets: Names, methods: Names, **how: Any) -> int:
-    """Measure, say how it went; 1 where a run failed."""
-    from maskdiff.bench.runs.runner import run_bench
-
-    output.if_interrupted = KEPT
-    say = None if not output.quiet else lambda line: None
-    records = run_bench(task, out, sets=_words(sets) or [], methods=_words(methods) or [], say=say, **how)
-    failed = [record for record in records if record["status"] != "ok"]
-    output.facts(command=f"bench {task.name}", out=out, runs=len(records), failed=len(failed))
-    output.note(f"{counted(len(records), 'run')} in {out}, {len(failed)} of them failed")
-    return int(bool(failed))
-
-
-def _words(given: Names | None) -> Names | None:
-    """Names handed over with commas between, or one at a time."""
-    return None if given is None else [name for part in given for name in part.split(",") if name]
+for name, command in STUDIES.items():
+    bench.command(name)(command)

@@ -24,7 +24,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from maskdiff import __version__
 from maskdiff.bench.baselines.networks import torch_device
-from maskdiff.bench.runs.details import details, look
+from maskdiff.bench.runs.details import details, scores_and_evidence
 from maskdiff.bench.runs.methods import Method
 from maskdiff.errors import InputError
 
@@ -61,15 +61,15 @@ def measure(run: Run, split: Split, method: Method, *, device: str = "auto", war
             method.build(run.seed, device).fit(few).anomaly_score(few)
     detector = method.build(run.seed, device)
     _forget_peak(where)
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         _, fit_seconds = _timed(lambda: detector.fit(split.normal), where)
-        (scores, weighed), score_seconds = _timed(lambda: look(detector, split.unlabelled), where)
+        (scores, evidence), score_seconds = _timed(lambda: scores_and_evidence(detector, split.unlabelled), where)
     return {
         **identity(run, device),
         "status": "ok",
         **metrics(split.y, scores),
-        **details(detector, weighed, split.y),
+        **details(detector, scores, evidence, split.y),
         "fit_seconds": round(fit_seconds, 4),
         "score_seconds": round(score_seconds, 4),
         "peak_memory_mb": _peak_memory(),
@@ -77,14 +77,14 @@ def measure(run: Run, split: Split, method: Method, *, device: str = "auto", war
         "n_train": len(split.normal),
         "n_test": len(split.unlabelled),
         "n_features": getattr(split.normal, "shape", (0, None))[1],
-        "warnings": sorted({str(warning.message) for warning in said}),
+        "warnings": sorted({str(warning.message) for warning in caught}),
     }
 
 
 def failure(run: Run, device: str, error: BaseException | str) -> Record:
     """The record of a run that gave no result."""
-    told = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-    return {**identity(run, device), "status": "failed", "error": told}
+    reason = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    return {**identity(run, device), "status": "failed", "error": reason}
 
 
 def identity(run: Run, device: str) -> Record:
@@ -127,7 +127,7 @@ def _forget_peak(device: torch.device) -> None:
 
 
 def _peak_memory() -> float | None:
-    """The most memory the process held, in MB, its libraries and the table included; None where it is not told."""
+    """The most memory the process held, in MB, its libraries and the table included, if known."""
     try:
         import resource
     except ImportError:

@@ -29,6 +29,8 @@ GENERATED: dict[str, Callable[[], LabelledTable]] = {"claims": lambda: datasets.
 # As many rows as Vehicle Claims has: for timing, and only when asked for by name.
 ON_DEMAND: dict[str, Callable[[], LabelledTable]] = {"claims-large": lambda: datasets.make_claims(n=268_255, seed=0)}
 TEXTS = ("sms", "email", "agnews")
+# Rows of symbols that are no text, and only when asked for by name.
+SEQUENCES = ("hdfs",)
 
 
 def table_names(wanted: Iterable[str]) -> list[str]:
@@ -41,16 +43,16 @@ def table_names(wanted: Iterable[str]) -> list[str]:
 
 
 def text_names(wanted: Iterable[str]) -> list[str]:
-    """The sets of texts meant, in order, each once; "all" stands for every one there is.
+    """The sets of texts meant, in order, each once; "all" stands for every one but the sequences.
 
     >>> text_names(["all"])
     ['sms', 'email', 'agnews']
     """
-    return _named(wanted, TEXTS)
+    return _named(wanted, TEXTS, SEQUENCES)
 
 
 def _named(wanted: Iterable[str], known: Sequence[str], also: Iterable[str] = ()) -> list[str]:
-    named = [name for word in wanted for name in (known if word == "all" else [word])]
+    named = [name for each in wanted for name in (known if each == "all" else [each])]
     unknown = [name for name in named if name not in known and name not in also]
     if unknown:
         raise SettingError(f"there is no data set {unknown[0]!r} here; known are all, {', '.join([*known, *also])}.")
@@ -59,15 +61,21 @@ def _named(wanted: Iterable[str], known: Sequence[str], also: Iterable[str] = ()
 
 @lru_cache(maxsize=1)  # runs on one set follow each other
 def load_set(name: str, data: str | None) -> LabelledTable:
-    """Rows and labels of a table, 1 = anomaly; `data` is the folder the published files lie in."""
+    """Rows and labels of a table, 1 = anomaly; `data` is the folder with the published files."""
     generated = GENERATED | ON_DEMAND
     return generated[name]() if name in generated else datasets.load(name, data=data)
+
+
+def train_and_test(y: NDArray[np.int8], seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The numbers of the rows in the training part and of those in the test part."""
+    train, test = train_test_split(np.arange(len(y)), test_size=TEST_SHARE, stratify=y, random_state=seed)
+    return train, test
 
 
 def cut_table(table: LabelledTable, seed: int) -> Split:
     """The split of a table that belongs to a seed."""
     X, y = table
-    train, test = train_test_split(np.arange(len(y)), test_size=TEST_SHARE, stratify=y, random_state=seed)
+    train, test = train_and_test(y, seed)
     normal = X.iloc[train[y[train] == 0]].reset_index(drop=True)
     return Split(normal, X.iloc[test].reset_index(drop=True), y[test])
 

@@ -12,8 +12,9 @@ from typing import Protocol
 from maskdiff.bench.runs.embedders import Embedder
 from maskdiff.bench.runs.measure import Record, Run, Split, failure, measure
 from maskdiff.bench.runs.methods import METHODS, Method, chosen
-from maskdiff.bench.runs.sets import cut_table, cut_texts, load_set, table_names, text_names
-from maskdiff.bench.runs.text_methods import EMBEDDED, text_methods
+from maskdiff.bench.runs.sets import SEQUENCES, cut_table, cut_texts, load_set, table_names, text_names
+from maskdiff.bench.runs.text_methods import EMBEDDED, SEQUENCE_METHODS, text_methods
+from maskdiff.errors import SettingError
 
 
 class Task(Protocol):
@@ -35,8 +36,8 @@ class Task(Protocol):
     def split(self, run: Run) -> Split:
         """What a run is given."""
 
-    def method(self, name: str) -> Method:
-        """The method of that name."""
+    def method(self, run: Run) -> Method:
+        """The method of a run."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,8 @@ class Tables:
     def split(self, run: Run) -> Split:
         return cut_table(load_set(run.set, self.data), run.seed)
 
-    def method(self, name: str) -> Method:
-        return METHODS[name]
+    def method(self, run: Run) -> Method:
+        return METHODS[run.method]
 
 
 def runtime(data: str | None = None) -> Tables:
@@ -82,17 +83,20 @@ class Texts:
 
     def split(self, run: Run) -> Split:
         texts = cut_texts(run.set, self.data, run.seed)
-        if self.embedder is None or self.method(run.method).group != EMBEDDED:
+        if self.embedder is None or self.method(run).group != EMBEDDED:
             return texts
         return Split(self.embedder.vectors(texts.normal), self.embedder.vectors(texts.unlabelled), texts.y)
 
-    def method(self, name: str) -> Method:
-        return text_methods(self.embedder)[name]
+    def method(self, run: Run) -> Method:
+        known = SEQUENCE_METHODS if run.set in SEQUENCES else text_methods(self.embedder)
+        if run.method not in known:
+            raise SettingError(f"{run.method!r} cannot read {run.set!r}, whose rows are no texts.")
+        return known[run.method]
 
 
 def execute(run: Run, task: Task, device: str) -> Record:
     """Do a run and turn whatever goes wrong into a record."""
     try:
-        return measure(run, task.split(run), task.method(run.method), device=device, warm_up=task.warm_up)
+        return measure(run, task.split(run), task.method(run), device=device, warm_up=task.warm_up)
     except Exception as error:  # one failed run must not stop the others
         return failure(run, device, error)

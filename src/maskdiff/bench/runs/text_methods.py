@@ -7,13 +7,15 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import f1_score
 
 from maskdiff.bench.baselines import neighbours, pyod
 from maskdiff.bench.baselines.encoded import Matrix, MatrixDetector
 from maskdiff.bench.runs.embedders import Embedder, Folder
 from maskdiff.bench.runs.methods import Detector, Method
 from maskdiff.codes import FloatArray
-from maskdiff.detectors import TextDetector
+from maskdiff.detectors import SequenceDetector, TextDetector, TokenDetector
 from maskdiff.encoders.tokens.tokenizers import make_tokenizer
 
 if TYPE_CHECKING:
@@ -23,20 +25,30 @@ EMBEDDED = "embedded"
 
 
 class OwnTexts:
-    """Our detector; a text without a single token, which has no score, is taken for the calmest."""
+    """One of our detectors; a row without a single token, which has no score, counts as the least odd."""
 
-    def __init__(self, **settings: Any) -> None:
-        self.detector = TextDetector(**settings, progress=False)
+    def __init__(self, detector: TokenDetector) -> None:
+        self.detector = detector
 
-    def fit(self, X: Sequence[str]) -> Self:
-        """Learn from normal texts."""
+    def fit(self, X: Sequence[Any]) -> Self:
+        """Learn from normal rows."""
         self.detector.fit(X)
         return self
 
-    def anomaly_score(self, X: Sequence[str]) -> FloatArray:
-        """How odd each text is, shape (N,); higher = more anomalous."""
+    def anomaly_score(self, X: Sequence[Any]) -> FloatArray:
+        """How odd each row is, shape (N,); higher = more anomalous."""
         scores = self.detector.anomaly_score(X)
         return np.where(np.isnan(scores), np.nanmin(scores), scores)
+
+    def details(self, scores: FloatArray, y: NDArray[Any]) -> dict[str, float]:
+        """What its alarms at the calibrated threshold are worth."""
+        alarm = scores > self.detector.threshold()
+        return {
+            "false_alarm_rate": self.detector.calibration_.rate_or_default(None),
+            "alarms_among_normal": float(alarm[y == 0].mean()),
+            "anomalies_found": float(alarm[y == 1].mean()),
+            "f1": float(f1_score(y, alarm)),
+        }
 
 
 class TokenCodes:
@@ -77,9 +89,9 @@ def on_tokens(build: Callable[..., MatrixDetector], published: str | None = None
     return Method(lambda seed, device: TokenCodes(build(seed=seed, device=device)), "baselines", published)
 
 
-def _ours(published: str | None = None, **settings: Any) -> Method:
+def _ours(published: str | None = None, detector: type[TokenDetector] = TextDetector, **settings: Any) -> Method:
     def build(seed: int, device: str) -> Detector:
-        return OwnTexts(**settings, seed=seed, device=device)
+        return OwnTexts(detector(**settings, seed=seed, device=device, progress=False))
 
     return Method(build, "ours", published)
 
@@ -92,6 +104,9 @@ TEXT_METHODS: dict[str, Method] = {
     "hamming-knn": on_tokens(neighbours.hamming_neighbours, "Hamming-kNN"),
     "iforest": on_tokens(pyod.isolation_forest, "Isolation Forest"),
 }
+
+# On rows of symbols that are no text.
+SEQUENCE_METHODS: dict[str, Method] = {"default": _ours(detector=SequenceDetector)}
 
 # With PyOD's own settings, as the published figures came about.
 ON_EMBEDDINGS: dict[str, Callable[..., MatrixDetector]] = {

@@ -35,7 +35,7 @@ class TimeLeft:
         return sum(self._expected(run) for run in self.left) / self.jobs
 
     def _learn(self, record: Record) -> None:
-        if record["status"] == "ok":
+        if record["status"] == "ok" and "fit_seconds" in record:
             seconds = record["fit_seconds"] + record["score_seconds"]
             for key in _keys(run_of(record)):
                 self.took.setdefault(key, []).append(seconds)

@@ -1,0 +1,140 @@
+"""`maskdiff bench`: the measurements beside the paper's, each with its own file of records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from maskdiff.cli import options
+from maskdiff.cli.bench_options import Data, Device, Jobs, Methods, Names, Seeds, Sets, measure, record_file
+from maskdiff.cli.output import Output
+
+CONTAMINATION = "results/more/contamination.jsonl"
+MORE_TABLES = "results/more/more-tables.jsonl"
+AUTHORS = "results/more/authors.jsonl"
+TEXT_SPEED = "results/more/text-speed.jsonl"
+LARGE_FILE = "results/more/large-file.jsonl"
+
+
+def contamination(
+    ctx: typer.Context,
+    data: Data = None,
+    sets: Sets = ["all"],  # noqa: B006
+    methods: Methods = ["all"],  # noqa: B006
+    seeds: Seeds = 5,
+    out: Annotated[str, record_file(CONTAMINATION)] = CONTAMINATION,
+    device: Device = "auto",
+    jobs: Jobs = 1,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> int:
+    """Put anomalies among the rows to learn from, up to 5% of them, and measure what that costs."""
+    from maskdiff.bench.studies.contamination import Contamination
+
+    task = Contamination(data)
+    return measure(ctx.obj, task, out, sets=sets, methods=methods, seeds=range(seeds), device=device, jobs=jobs)
+
+
+def more_tables(
+    ctx: typer.Context,
+    data: Annotated[str, typer.Option(metavar="DIR", help="The folder with files of the KEEL repository, NAME.dat.")],
+    sets: Annotated[Names, typer.Option(metavar="NAMES", help="Tables, or all, categories, numbers.")] = ["all"],  # noqa: B006
+    methods: Methods = ["all"],  # noqa: B006
+    seeds: Seeds = 2,
+    out: Annotated[str, record_file(MORE_TABLES)] = MORE_TABLES,
+    device: Device = "cpu",
+    jobs: Jobs = 1,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> int:
+    """Measure on 43 tables that are not in the paper."""
+    from maskdiff.bench.studies.more_tables import MoreTables
+
+    task = MoreTables(data)
+    return measure(ctx.obj, task, out, sets=sets, methods=methods, seeds=range(seeds), device=device, jobs=jobs)
+
+
+def authors(
+    ctx: typer.Context,
+    checkout: Annotated[str, typer.Argument(metavar="CHECKOUT", help="The folder with the authors' published code.")],
+    data: Data = None,
+    sets: Sets = ["bank"],  # noqa: B006
+    methods: Methods = ["all"],  # noqa: B006
+    out: Annotated[str, record_file(AUTHORS)] = AUTHORS,
+    device: Device = "auto",
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> int:
+    """Time the authors' published code on the same rows (network and kernel, the settings of their scripts)."""
+    from maskdiff.bench.studies.authors import AuthorsCode
+
+    task = AuthorsCode(checkout, data)
+    return measure(ctx.obj, task, out, sets=sets, methods=methods, seeds=range(1), device=device)
+
+
+def text_speed(
+    ctx: typer.Context,
+    data: Data = None,
+    name: Annotated[str, typer.Option("--set", help="sms, email or agnews.")] = "sms",
+    epochs: Annotated[int, typer.Option(min=1, help="Timed epochs, after one to warm up.")] = 20,
+    views: Annotated[int, typer.Option(min=1, help="Views per level.")] = 24,
+    rows: Annotated[int | None, typer.Option(min=10, help="Only so many texts.")] = None,
+    out: Annotated[str, record_file(TEXT_SPEED)] = TEXT_SPEED,
+    device: Device = "auto",
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Time training and scoring of texts at the paper's size beside a plain implementation."""
+    from maskdiff.bench.studies.text_speed import SpeedSettings, measure_text_speed
+
+    output: Output = ctx.obj
+    settings = SpeedSettings(name, epochs, views=views, rows=rows)
+    record = measure_text_speed(settings, out, data=data, device=device)
+    output.facts(command="bench text-speed", out=out)
+    faster = record["plain_scoring"]["seconds"] / record["moved_scoring"]["seconds"]
+    output.note(f"the same weights score {faster:.1f} times as fast as in the plain implementation; see {out}")
+
+
+def large_file(
+    ctx: typer.Context,
+    rows: Annotated[int, typer.Option(min=1, help="Rows to learn from.")] = 300_000,
+    score_rows: Annotated[int | None, typer.Option(min=1, help="Score only the first so many.")] = None,
+    folder: Annotated[str, typer.Option(metavar="FOLDER", help="Where the files are made.")] = "large",
+    fit_options: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- FIT OPTIONS]", help="Options of maskdiff fit, after --.")
+    ] = None,
+    out: Annotated[str, record_file(LARGE_FILE)] = LARGE_FILE,
+    device: Device = "auto",
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> int:
+    """Make a large file, learn from it and score it; records time and memory of both steps."""
+    from maskdiff.bench.studies.large_file import measure_large_file
+
+    output: Output = ctx.obj
+    records = measure_large_file(rows, folder, out, score_rows=score_rows, fit_options=fit_options or (), device=device)
+    failed = [record for record in records if record["status"] != "ok"]
+    output.facts(command="bench large-file", out=out, runs=len(records), failed=len(failed))
+    for record in records:
+        if record["status"] == "ok":
+            output.note(
+                f"{record['method']}: {record['rows']:,} rows in {record['seconds']:,.1f} s, "
+                f"peak {record['peak_memory_mb']:,.0f} MB"
+            )
+    return int(bool(failed))
+
+
+STUDIES: dict[str, Callable[..., int | None]] = {
+    "contamination": contamination,
+    "more-tables": more_tables,
+    "authors": authors,
+    "text-speed": text_speed,
+    "large-file": large_file,
+}
