@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maskdiff.report.chart import SCALES, bar_lines, draw, nice_ticks
-from maskdiff.report.histogram import MOST_BARS, ScoreHistogram, draw_together
+from maskdiff.report.histogram import MAX_BARS, ScoreHistogram, shared_bars
 
 scores = st.lists(st.floats(0, 200, allow_subnormal=False), max_size=60).map(lambda values: np.array(values, float))
 thresholds = st.floats(1e-5, 30)
@@ -32,17 +32,17 @@ def test_batches_and_their_order_are_no_matter(values: np.ndarray, threshold: fl
 def test_drawn_bars_hold_every_row_and_meet_at_the_threshold(
     scored: np.ndarray, calibration: np.ndarray, threshold: float
 ) -> None:
-    bars = draw_together(ScoreHistogram(threshold).add(scored), ScoreHistogram(threshold).add(calibration))
+    bars = shared_bars(ScoreHistogram(threshold).add(scored), ScoreHistogram(threshold).add(calibration))
     assert bars.scored.sum() == len(scored)
     assert bars.calibration.sum() == len(calibration)
-    assert len(bars.scored) <= MOST_BARS + 2
+    assert len(bars.scored) <= MAX_BARS + 2
     above = bars.edges[:-1] >= threshold - 1e-12
     assert bars.scored[above].sum() == (scored > threshold).sum()
 
 
 def test_far_scores_share_the_last_bar_and_are_counted() -> None:
     scored = np.array([0.9] * 98 + [1.2, 500.0])
-    bars = draw_together(ScoreHistogram(1.0).add(scored), ScoreHistogram(1.0).add(np.array([0.5])))
+    bars = shared_bars(ScoreHistogram(1.0).add(scored), ScoreHistogram(1.0).add(np.array([0.5])))
     assert bars.beyond == 1
     assert bar_lines(bars)[-1][0].startswith("above")
 
@@ -51,7 +51,7 @@ def test_far_scores_share_the_last_bar_and_are_counted() -> None:
 def test_every_shape_of_the_picture_lies_within_it(
     scored: np.ndarray, calibration: np.ndarray, threshold: float
 ) -> None:
-    bars = draw_together(ScoreHistogram(threshold).add(scored), ScoreHistogram(threshold).add(calibration))
+    bars = shared_bars(ScoreHistogram(threshold).add(scored), ScoreHistogram(threshold).add(calibration))
     for scale in SCALES:
         chart = draw(bars, threshold, scale)
         assert all(0 <= bar.y <= 240 + 1e-6 and 0 < bar.height <= 240 + 1e-6 for bar in chart.bars)

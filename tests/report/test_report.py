@@ -63,7 +63,7 @@ def test_the_figures_at_the_top_are_those_of_the_verdicts() -> None:
     text = " ".join(" ".join(page.texts).split())
     n = int(verdicts.is_anomaly.sum())
     assert f"{n} of 400 rows ({percent(n / 400)}) stand out" in text
-    assert "Were every row normal, about 20 would." in text
+    assert "If every row were normal, about 20 would stand out." in text
     assert f"Threshold {connections_detector().threshold(0.05):.3f} nats" in text
     assert f"Highest score {verdicts.anomaly_score.max():.3f} nats" in text
 
@@ -76,7 +76,7 @@ def test_the_written_out_rows_hold_score_odd_cells_and_what_was_expected() -> No
         assert line[1:4] == [str(row["number"]), f"{row['score']:.3f}", row["p"]]
         for cell in (cell for cell in row["cells"] if cell["odd"]):
             assert f"{cell['column']} {cell['value']}" in line[4]
-            assert f"expected {cell['expected']}" in line[4] or "the likeliest, yet" in line[4]
+            assert f"expected {cell['expected']}" in line[4] or "the most likely, but" in line[4]
 
 
 def test_columns_carry_what_the_contributions_of_the_alarms_add_up_to() -> None:

@@ -89,7 +89,7 @@ def test_without_scripts_texts_are_shaded_and_reasons_stand_below() -> None:
     marked = [attributes for tag, attributes in page.elements if tag == "mark"]
     assert len([mark for mark in marked if mark.get("class") == "odd"]) >= len(SPAM)
     for line in written_out(page):
-        assert "expected" in line[-1] or "the likeliest" in line[-1]
+        assert "expected" in line[-1] or "the most likely, but" in line[-1]
 
 
 def test_a_text_that_holds_markup_is_shown_as_text() -> None:
@@ -141,7 +141,7 @@ def test_token_drift_is_that_of_a_hand() -> None:
 def test_empty_texts_are_counted_and_not_scored() -> None:
     page = text_page("", "   ", n=20)
     text = " ".join(page.text.split())
-    assert "2 texts without a single token could not be judged" in text
+    assert "2 texts without any token could not be judged" in text
     assert "The bars are the 20 scored rows" in text
 
 

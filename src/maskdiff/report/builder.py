@@ -76,7 +76,8 @@ class ReportBuilder:
             rows = rows.numbered(numbers)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", NoEvidenceWarning)  # the page says how many rows are empty
-                verdicts = verdicts or self.detector.judge(rows.input, self.rate)
+                if verdicts is None:
+                    verdicts = self.detector.judge(rows.input, self.rate)
                 verdicts = replace(verdicts, is_anomaly=verdicts.anomaly_score > self.threshold)
                 self._count(rows, verdicts)
                 self.highest_alarms.add(rows, verdicts, numbers)

@@ -1,4 +1,4 @@
-"""The score distribution as shapes: where each bar, step and tick goes, in percent of the picture."""
+"""The score distribution as shapes: the positions of bars, steps and ticks."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from maskdiff.codes import FloatArray
 from maskdiff.report.formatting import count, percent, score
 from maskdiff.report.histogram import Bars
 
-# The picture stretches to its frame, so its units are free; its labels are text beside it and stay readable.
+# The picture is stretched to its frame, so its units are arbitrary; labels are text next to it and are not stretched.
 WIDTH, HEIGHT = 1000.0, 240.0
 NICE_STEPS = (1, 2, 2.5, 5, 10)
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar of scored rows, and what it says when pointed at."""
+    """One bar of scored rows; `title` is shown when it is pointed at."""
 
     x: float
     y: float
@@ -31,7 +31,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Tick:
-    """A label, and how far along its axis it stands, in percent."""
+    """A label and its position on the axis, in percent."""
 
     at: float
     label: str
@@ -39,7 +39,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Chart:
-    """One picture: bars for the scored rows, a stepped line for the calibration rows, ticks for both axes."""
+    """Bars for the scored rows, a stepped line for the calibration rows, ticks for both axes."""
 
     scale: str
     bars: tuple[Bar, ...]
@@ -51,14 +51,14 @@ class Chart:
 
 @dataclass(frozen=True)
 class Scale:
-    """A share of the rows as a height from 0 to 1, and the shares to label."""
+    """Maps a share of the rows to a height from 0 to 1; `ticks` are the shares to label."""
 
     height: Callable[[float], float]
     ticks: tuple[float, ...]
 
 
 def linear(shares: FloatArray) -> Scale:
-    """From nothing to a round number above the highest bar."""
+    """From 0 to a round number above the highest bar."""
     step = nice_step(float(shares.max(initial=0.01)), 4)
     top = step * math.ceil(float(shares.max(initial=0.01)) / step - 1e-9)
     ticks = tuple(step * i for i in range(round(top / step) + 1))
@@ -66,10 +66,10 @@ def linear(shares: FloatArray) -> Scale:
 
 
 def logarithmic(shares: FloatArray) -> Scale:
-    """By powers of ten, from below the lowest bar: a single row among thousands can be seen."""
-    held = shares[shares > 0]
-    least, most = float(held.min(initial=1.0)), float(held.max(initial=0.1))
-    low, high = math.floor(math.log10(0.7 * least)), math.ceil(math.log10(most) - 1e-9)
+    """By powers of ten, from below the lowest bar, so that a single row among thousands is visible."""
+    positive = shares[shares > 0]
+    lowest, highest = float(positive.min(initial=1.0)), float(positive.max(initial=0.1))
+    low, high = math.floor(math.log10(0.7 * lowest)), math.ceil(math.log10(highest) - 1e-9)
     high = max(high, low + 1)
     return Scale(
         lambda share: (math.log10(share) - low) / (high - low) if share > 0 else 0.0,
@@ -81,7 +81,7 @@ SCALES: dict[str, Callable[[FloatArray], Scale]] = {"linear": linear, "log": log
 
 
 def draw(bars: Bars, threshold: float, scale_name: str) -> Chart:
-    """The picture of both distributions on one of the scales."""
+    """The chart of both distributions on one of the scales."""
     scored, calibration = bars.shares()
     scale = SCALES[scale_name](np.concatenate([scored, calibration]))
     low, high = float(bars.edges[0]), float(bars.edges[-1])
@@ -108,7 +108,7 @@ def _bar(bars: Bars, i: int, scale: Scale, x_of: Callable[[float], float], thres
 
 
 def _steps(x: list[float], y: list[float]) -> str:
-    """A line that goes up and down at the edges only."""
+    """The path of a line that changes its height at the edges only."""
     parts = [f"M{x[0]:.1f} {HEIGHT:.1f}"]
     for i, height in enumerate(y):
         parts.append(f"V{height:.1f}H{x[i + 1]:.1f}")
@@ -116,14 +116,14 @@ def _steps(x: list[float], y: list[float]) -> str:
 
 
 def bar_range(bars: Bars, i: int) -> str:
-    """The scores of a bar in words."""
+    """The range of scores of a bar, as text."""
     if bars.beyond and i == len(bars.scored) - 1:
         return f"above {score(bars.edges[i])}"
     return f"{score(bars.edges[i])} to {score(bars.edges[i + 1])}"
 
 
 def bar_lines(bars: Bars) -> list[tuple[str, str, str, str, str]]:
-    """The bars as lines of a table: scores, rows and share, calibration rows and share; empty bars are left out."""
+    """The lines of a table: scores, rows and their share, calibration rows and their share; empty bars are left out."""
     scored, calibration = bars.shares()
     return [
         (
@@ -137,22 +137,22 @@ def bar_lines(bars: Bars) -> list[tuple[str, str, str, str, str]]:
     ]
 
 
-def nice_step(span: float, most: int) -> float:
-    """A round step that fits at most so many times.
+def nice_step(span: float, max_steps: int) -> float:
+    """A round step that fits into the span at most `max_steps` times.
 
     >>> nice_step(0.37, 4), nice_step(3.2, 8)
     (0.1, 0.5)
     """
-    power = 10.0 ** math.floor(math.log10(span / most))
-    return next(float(f"{power * nice:.6g}") for nice in NICE_STEPS if power * nice * most >= span * (1 - 1e-9))
+    power = 10.0 ** math.floor(math.log10(span / max_steps))
+    return next(float(f"{power * nice:.6g}") for nice in NICE_STEPS if power * nice * max_steps >= span * (1 - 1e-9))
 
 
-def nice_ticks(low: float, high: float, most: int) -> list[float]:
-    """Round numbers between two ends.
+def nice_ticks(low: float, high: float, max_steps: int) -> list[float]:
+    """Round numbers from `low` to `high`, at equal steps.
 
     >>> nice_ticks(0.13, 2.2, 5)
     [0.5, 1.0, 1.5, 2.0]
     """
-    step = nice_step(high - low, most)
+    step = nice_step(high - low, max_steps)
     first = math.ceil(low / step - 1e-9)
     return [float(f"{step * i:.6g}") for i in range(first, math.floor(high / step + 1e-9) + 1)]

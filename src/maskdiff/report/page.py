@@ -1,4 +1,4 @@
-"""What a ReportBuilder gathered, put into words and onto the page."""
+"""The page of a ReportBuilder: what it gathered, rendered into the templates."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from maskdiff.detectors import Detector
 from maskdiff.report import formatting
 from maskdiff.report.chart import HEIGHT, SCALES, WIDTH, bar_lines, draw
 from maskdiff.report.groups import group_alarms
-from maskdiff.report.histogram import ScoreHistogram, draw_together
+from maskdiff.report.histogram import ScoreHistogram, shared_bars
 from maskdiff.report.payload import payload, script_json
 from maskdiff.version import __version__
 
 if TYPE_CHECKING:
     from maskdiff.report.builder import ReportBuilder
 
-# So many alarms stand in the page itself, for paper and for browsers without scripts.
-WRITTEN_OUT = 50
-# So many lines of a table about columns are open; so many more can be unfolded.
+# The alarms in the page itself, for paper and for browsers without scripts.
+STATIC_ALARMS = 50
+# The lines of a table about columns that are open, and those that can be unfolded.
 OPEN_LINES, FOLDED_LINES = 12, 188
-# Up to so many columns, the list of anomalies opens with all of them.
-MOST_OPEN_COLUMNS = 30
+# Up to this many columns, the list of anomalies opens with all of them.
+MAX_OPEN_COLUMNS = 30
 # Where several terms of evidence are combined, scores count standard deviations.
 UNITS = {False: ("nats", "nats"), True: ("standard deviations", "SD")}
 
 
 @cache
 def environment() -> Environment:
-    """The templates; whatever they are given is text, never markup."""
-    made = Environment(
+    """The templates; all values are escaped as text."""
+    environment = Environment(
         loader=PackageLoader("maskdiff.report", "assets"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(formatting.FILTERS)
-    return made
+    environment.filters.update(formatting.FILTERS)
+    return environment
 
 
 @cache
@@ -57,11 +57,11 @@ def render(builder: ReportBuilder, *, source: str | None, model: str | None, tit
     content, alarms = builder.content, builder.highest_alarms.alarms
     context_names = builder.highest_alarms.context_names or ()
     grouping = group_alarms(alarms, content.group_key)
-    top = figures(builder)
+    numbers = summary_numbers(builder)
     data = payload(alarms, content.names, context_names, grouping)
-    data |= {"order": content.column_order(), "oddKey": content.odd_key(), "unit": top["unit_short"]}
+    data |= {"order": content.column_order(), "oddKey": content.odd_key(), "unit": numbers["unit_short"]}
     data |= {"reasonsHeading": content.wording.reasons_heading, "value": content.wording.value}
-    early, late = asset("early.js"), asset("list.js") + asset("page.js")
+    early_script, page_script = asset("early.js"), asset("list.js") + asset("page.js")
     return (
         environment()
         .get_template("report.html")
@@ -71,23 +71,23 @@ def render(builder: ReportBuilder, *, source: str | None, model: str | None, tit
             when=when,
             version=__version__,
             css=Markup(asset("report.css")),
-            early=Markup(early),
-            late=Markup(late),
-            script_hashes=[digest(early), digest(late)],
+            early_script=Markup(early_script),
+            page_script=Markup(page_script),
+            script_hashes=[script_hash(early_script), script_hash(page_script)],
             data=Markup(script_json(data)),
             content=content,
             wording=content.wording,
             names=content.names,
             context_names=context_names,
-            rows=alarms[:WRITTEN_OUT],
-            kept=len(alarms),
+            static_alarms=alarms[:STATIC_ALARMS],
+            n_kept=len(alarms),
             grouping=grouping,
             odd_options=odd_options(data, content.odd_counts(alarms)),
             full_shade=data["full"],
-            open_wide=len(content.names) <= MOST_OPEN_COLUMNS,
+            show_all_columns=len(content.names) <= MAX_OPEN_COLUMNS,
             open_lines=OPEN_LINES,
-            most_lines=OPEN_LINES + FOLDED_LINES,
-            **top,
+            max_lines=OPEN_LINES + FOLDED_LINES,
+            **numbers,
             **distribution(builder),
             score_shares=content.score_shares(),
             drift=content.drift(),
@@ -102,13 +102,13 @@ def odd_options(data: dict[str, Any], counts: list[tuple[int | str, str, int]]) 
     return [(places[key] if isinstance(key, str) else key, name, n) for key, name, n in counts]
 
 
-def digest(script: str) -> str:
-    """What the page's security policy knows the script by: no other script is ever run."""
+def script_hash(script: str) -> str:
+    """The hash by which the page's security policy admits this script and no other."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def figures(builder: ReportBuilder) -> dict[str, Any]:
-    """The numbers at the top."""
+def summary_numbers(builder: ReportBuilder) -> dict[str, Any]:
+    """The numbers at the top of the page."""
     unit, unit_short = UNITS[len(builder.detector.evidence_.terms) > 1]
     return {
         "unit": unit,
@@ -129,7 +129,7 @@ def figures(builder: ReportBuilder) -> dict[str, Any]:
 def distribution(builder: ReportBuilder) -> dict[str, Any]:
     """The score distribution as pictures and as a table."""
     calibration = ScoreHistogram(builder.threshold).add(builder.detector.calibration_.scores)
-    bars = draw_together(builder.scores, calibration)
+    bars = shared_bars(builder.scores, calibration)
     return {
         "charts": [draw(bars, builder.threshold, scale) for scale in SCALES],
         "chart_size": (WIDTH, HEIGHT),
@@ -141,13 +141,13 @@ def distribution(builder: ReportBuilder) -> dict[str, Any]:
 
 
 def model_facts(builder: ReportBuilder, name: str | None) -> dict[str, Any]:
-    """With which model the rows were scored."""
+    """The model that scored the rows."""
     detector = builder.detector
     probes = detector.probes_
     return {
         "name": name,
         "evidence": list(map(formatting.display_value, detector.evidence_.describe())),
-        "settings": settings(detector),
+        "settings": detector_settings(detector),
         "levels": ", ".join(f"{level:g}" for level in probes.levels),
         "views": probes.views_per_level,
         **builder.content.training_facts(),
@@ -155,9 +155,9 @@ def model_facts(builder: ReportBuilder, name: str | None) -> dict[str, Any]:
     }
 
 
-def settings(detector: Detector) -> list[tuple[str, str]]:
-    """The detector's settings as it was made, but for those that say nothing about the scores."""
-    silent = ("progress", "device", "probes", "columns", "false_alarm_rate")
-    told = {name: value for name, value in detector.get_params(deep=False).items() if name not in silent}
-    # What was not set needs no telling; a reconstructor that was handed over is told above.
-    return [(name, str(value)) for name, value in told.items() if isinstance(value, str | int | float)]
+def detector_settings(detector: Detector) -> list[tuple[str, str]]:
+    """The detector's constructor arguments, without those that have no effect on scores or are shown elsewhere."""
+    shown_elsewhere = ("progress", "device", "probes", "columns", "false_alarm_rate")
+    settings = {name: value for name, value in detector.get_params(deep=False).items() if name not in shown_elsewhere}
+    # None was not set; a reconstructor that is an object is shown as evidence.
+    return [(name, str(value)) for name, value in settings.items() if isinstance(value, str | int | float)]

@@ -1,6 +1,6 @@
 """The kept alarms as compact JSON for the page's script.
 
-Every column has its distinct texts once (`texts`), and rows point into them. The rows come in order of their scores.
+Every column has its distinct texts once (`texts`), and rows refer to them by place. Rows are in order of their scores.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from maskdiff.report.formatting import display_value, p_value
 from maskdiff.report.groups import Grouping
 from maskdiff.report.marks import Mark
 
-# One letter per cell says how strongly it is shaded.
+# One letter per cell for its shade, from none to full.
 SHADES = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
-class Pool:
+class TextPool:
     """Distinct texts in order of their first use."""
 
     def __init__(self) -> None:
@@ -37,10 +37,10 @@ class Pool:
 
 
 def payload(alarms: Sequence[Alarm], columns: Sequence[str], context: Sequence[str], grouping: Grouping) -> Any:
-    """All that the script needs, as plain lists."""
-    pools, context_pools, p_values = [Pool() for _ in columns], [Pool() for _ in context], Pool()
-    whole = [[pool.place(v) for pool, v in zip(pools, a.values, strict=True)] for a in alarms if a.values is not None]
-    held = [[pool.place(v) for pool, v in zip(context_pools, a.context, strict=True)] for a in alarms]
+    """The data of the page's script, as plain lists."""
+    pools, context_pools, p_values = [TextPool() for _ in columns], [TextPool() for _ in context], TextPool()
+    row_cells = [_places(pools, alarm.values) for alarm in alarms if alarm.values is not None]
+    context_cells = [_places(context_pools, alarm.context) for alarm in alarms]
     full = full_shade(alarms)
     return {
         "number": [alarm.number for alarm in alarms],
@@ -54,33 +54,31 @@ def payload(alarms: Sequence[Alarm], columns: Sequence[str], context: Sequence[s
         "marks": [[n for mark in alarm.marks for n in _mark(mark)] for alarm in alarms if alarm.marks is not None],
         "group": list(grouping.group_of),
         "pattern": list(grouping.pattern_of),
-        "columns": [_column(name, pool, whole, at) for at, (name, pool) in enumerate(zip(columns, pools, strict=True))],
-        "context": [
-            _column(name, pool, held, at) for at, (name, pool) in enumerate(zip(context, context_pools, strict=True))
-        ],
+        "columns": _columns(columns, pools, row_cells),
+        "context": _columns(context, context_pools, context_cells),
     }
 
 
-def _cell(cell: ExplainedCell, pool: Pool) -> tuple[float, ...]:
-    """A cell as six numbers: column, value, share and probability in thousandths, expected value, marks."""
-    marks = 1 * cell.odd + 2 * cell.unseen + 4 * cell.as_expected
+def _cell(cell: ExplainedCell, pool: TextPool) -> tuple[float, ...]:
+    """A cell as six numbers: column, value, share, expected value, probability, flags; shares in thousandths."""
+    flags = 1 * cell.odd + 2 * cell.unseen + 4 * cell.as_expected
     return (
         cell.field,
         pool.place(cell.value),
         thousandths(cell.share),
         pool.place(cell.expected),
         thousandths(cell.probability),
-        marks,
+        flags,
     )
 
 
 def _mark(mark: Mark) -> tuple[int, int, int]:
-    """A piece of a text as three numbers: its length as scripts count it, its strength in hundredths, its cell."""
+    """A piece of a text as three numbers: its length in UTF-16 units, its strength in hundredths, its cell."""
     return len(mark.text.encode("utf-16-le", "surrogatepass")) // 2, round(100 * mark.strength), mark.cell
 
 
 def thousandths(share: float) -> float:
-    """Rounded as `percent` does; what is not exactly 0 or 1 stays apart from it.
+    """Rounded as `percent` does; shares other than 0 and 1 do not become exactly 0 or 1000.
 
     >>> thousandths(0.4476), thousandths(0.0001), thousandths(0.9999)
     (448, 0.4, 999.6)
@@ -89,21 +87,31 @@ def thousandths(share: float) -> float:
     return 0.4 if rounded <= 0 < share else 999.6 if rounded >= 1000 > 1000 * share else rounded
 
 
-def _column(name: str, pool: Pool, rows: Sequence[Sequence[int]], at: int) -> dict[str, Any]:
-    return {"name": display_value(name), "texts": pool.texts, "at": [row[at] for row in rows]}
+def _places(pools: Sequence[TextPool], texts: Sequence[str]) -> list[int]:
+    return [pool.place(text) for pool, text in zip(pools, texts, strict=True)]
+
+
+def _columns(
+    names: Sequence[str], pools: Sequence[TextPool], rows: Sequence[Sequence[int]]
+) -> list[dict[str, str | list[str] | list[int]]]:
+    """Each column with its texts and, for each row, the place of its text."""
+    return [
+        {"name": display_value(name), "texts": pool.texts, "at": [row[column] for row in rows]}
+        for column, (name, pool) in enumerate(zip(names, pools, strict=True))
+    ]
 
 
 def full_shade(alarms: Sequence[Alarm]) -> float:
-    """The share that is shaded most: one that a quarter of the strongest cells reach.
+    """The share with the strongest shade: the upper quartile of the largest share of each alarm.
 
-    With a thousand columns no cell carries half of a score, and one that carries a tenth is still the culprit.
+    In a table with a thousand columns no cell contributes half of a score, and a tenth is already much.
     """
     strongest = [alarm.cells[0].share for alarm in alarms if alarm.cells]
     return max(0.001, float(np.percentile(strongest, 75))) if strongest else 1.0
 
 
 def shades(shares: FloatArray) -> str:
-    """One letter per cell; shares beyond 1 are as strong as 1.
+    """One letter per cell; shares above 1 have the shade of 1.
 
     >>> shades(np.array([0.0, 0.5, 1.0]))
     '0Uz'
@@ -113,7 +121,7 @@ def shades(shares: FloatArray) -> str:
 
 
 def script_json(value: Any) -> str:
-    """JSON that can stand inside a <script> element: nothing in it ends the element or starts a comment.
+    """JSON for the inside of a <script> element: nothing in it ends the element or starts a comment.
 
     >>> script_json(["</script>", "<!--"])
     '["\\\\u003c/script\\\\u003e","\\\\u003c!--"]'

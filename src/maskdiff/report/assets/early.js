@@ -1,9 +1,9 @@
-// Before anything is drawn: scripts are on, and the theme the reader chose last time.
+// Runs before the first paint: marks that scripts are enabled, and restores the theme chosen last time.
 (() => {
   const root = document.documentElement;
   root.classList.add("js");
   try {
     const theme = localStorage.getItem("maskdiff-theme");
     if (theme === "light" || theme === "dark") root.dataset.theme = theme;
-  } catch { /* storage may be closed to files: then the system's theme it is */ }
+  } catch { /* browsers may deny storage to local files: the system's theme is used */ }
 })();

@@ -1,35 +1,35 @@
 "use strict";
 
-// The anomalies as data: what each row holds, which rows match, in which order. Nothing here touches the page.
+// The anomalies as data: the content of each row, which rows match, in which order. Independent of the page.
 const anomalies = (data) => {
   const total = data.number.length;
   const shades = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   const parts = 6;
-  const kept = new Map();
-  const once = (key, make) => {
-    if (!kept.has(key)) kept.set(key, make());
-    return kept.get(key);
+  const cache = new Map();
+  const cached = (key, make) => {
+    if (!cache.has(key)) cache.set(key, make());
+    return cache.get(key);
   };
 
   // The explained cells of a row, the strongest first.
   const cells = (row) => {
     const flat = data.cells[row], found = [];
     for (let i = 0; i < flat.length; i += parts) {
-      const [field, value, share, expected, probability, marks] = flat.slice(i, i + parts);
+      const [field, value, share, expected, probability, flags] = flat.slice(i, i + parts);
       const texts = data.columns[field].texts;
       found.push({
         field, share, probability,
         name: data.columns[field].name, value: texts[value], expected: texts[expected],
-        odd: (marks & 1) > 0, unseen: (marks & 2) > 0, asExpected: (marks & 4) > 0,
+        odd: (flags & 1) > 0, unseen: (flags & 2) > 0, asExpected: (flags & 4) > 0,
       });
     }
     return found;
   };
 
   // Whether a column (or, in texts, a token) is odd in a row.
-  const isOdd = (row, what) => {
+  const isOdd = (row, key) => {
     const flat = data.cells[row];
-    for (let i = 0; i < flat.length; i += parts) if (flat[i + data.oddKey] === what && flat[i + 5] & 1) return true;
+    for (let i = 0; i < flat.length; i += parts) if (flat[i + data.oddKey] === key && flat[i + 5] & 1) return true;
     return false;
   };
 
@@ -43,13 +43,13 @@ const anomalies = (data) => {
   };
 
   const text = (column, row) => column.texts[column.at[row]];
-  // What a cell is shaded by: its share in percent, as far as it is drawn.
+  // The share by which a cell is shaded, in percent, up to the share with the full shade.
   const share = (row, field) => (row < data.shade.length ? (shades.indexOf(data.shade[row][field]) / 61) * data.full : 0);
 
-  // For each column, which of its texts hold the words looked for; rows then only look up their numbers.
-  const finder = (wanted) => {
-    const needle = wanted.toLowerCase();
-    const hits = (column) => once(column, () => column.texts.map((one) => one.toLowerCase())).map((one) => one.includes(needle));
+  // For each column, which of its texts contain the search text; rows then only look up their places.
+  const finder = (searched) => {
+    const needle = searched.toLowerCase();
+    const hits = (column) => cached(column, () => column.texts.map((one) => one.toLowerCase())).map((one) => one.includes(needle));
     const columns = [...data.columns, ...data.context].map((column) => [column.at, hits(column)]).filter(([, hit]) => hit.includes(true));
     const fields = data.columns.map(hits);
     return (row) => {
@@ -62,8 +62,8 @@ const anomalies = (data) => {
     };
   };
 
-  // The place of each text of a column in its order: numbers by size, then texts by the reader's alphabet.
-  const places = (column) => once(column.texts, () => {
+  // The rank of each text of a column: numbers by size, then texts in the reader's alphabetical order.
+  const places = (column) => cached(column.texts, () => {
     const collator = new Intl.Collator(undefined, { numeric: true });
     const number = column.texts.map((one) => (one.trim() === "" ? NaN : Number(one)));
     const order = column.texts.map((_, i) => i).sort((a, b) => {
@@ -77,7 +77,7 @@ const anomalies = (data) => {
     return place;
   });
 
-  // What rows are sorted by; Infinity (missing, or not kept) comes last either way.
+  // Sort keys of rows; Infinity (missing, or not kept) comes last in either direction.
   const sortKeys = {
     score: () => (row) => total - row,
     number: () => (row) => data.number[row],
@@ -90,20 +90,20 @@ const anomalies = (data) => {
   };
 
   const choose = ({ find, odd, group, pattern, sort, descending }) => {
-    const found = find.trim() ? finder(find.trim()) : () => true;
+    const matches = find.trim() ? finder(find.trim()) : () => true;
     const rows = [];
     for (let row = 0; row < total; row += 1) {
       if (group >= 0 && data.group[row] !== group) continue;
       if (pattern >= 0 && data.pattern[row] !== pattern) continue;
       if (odd >= 0 && !isOdd(row, odd)) continue;
-      if (found(row)) rows.push(row);
+      if (matches(row)) rows.push(row);
     }
-    const [kind, at] = sort.split(":");
-    const key = sortKeys[kind](Number(at)), way = descending ? -1 : 1;
+    const [by, at] = sort.split(":");
+    const key = sortKeys[by](Number(at)), direction = descending ? -1 : 1;
     return rows.map((row) => [key(row), row]).sort(([a, i], [b, j]) => {
       if (a === b) return i - j;
       if (a === Infinity || b === Infinity) return a === Infinity ? 1 : -1;
-      return way * (a - b);
+      return direction * (a - b);
     }).map(([, row]) => row);
   };
 

@@ -1,5 +1,5 @@
 
-// The list on the page: controls in, rows out.
+// The list on the page: reads the controls and draws the rows.
 (() => {
   const $ = (id) => document.getElementById(id);
   const root = document.documentElement;
@@ -20,7 +20,7 @@
   // Long names may be broken where their parts meet.
   const breakable = (name) => name.split(/(?<=[_\-./])/).flatMap((part, i) => (i ? [document.createElement("wbr"), part] : [part]));
   const count = (n) => n.toLocaleString("en");
-  // Shares come in thousandths; this says the same as the words that are written in the page.
+  // Shares come in thousandths; the text is the same as in the static part of the page.
   const percent = (thousandths) => {
     if (thousandths < 1) return thousandths > 0 ? "<0.1%" : "0%";
     if (thousandths > 999) return thousandths < 1000 ? ">99.9%" : "100%";
@@ -32,7 +32,7 @@
   const nameTheme = () => $("theme").setAttribute("aria-pressed", String(isDark()));
   $("theme").addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
-    try { localStorage.setItem("maskdiff-theme", root.dataset.theme); } catch { /* not remembered, then */ }
+    try { localStorage.setItem("maskdiff-theme", root.dataset.theme); } catch { /* the choice is not stored */ }
     nameTheme();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", nameTheme);
@@ -51,78 +51,78 @@
   };
   let state = { ...start };
   let rows = [];
-  let onScreen = null; // what to go back to after printing
+  let onScreen = null; // the state to restore after printing
 
-  const expectation = (told) => {
-    if (told.asExpected) return [`the likeliest, yet only ${percent(told.probability)} likely`];
-    return ["expected ", make("span", "value", isText ? `“${told.expected}”` : told.expected), ` (${percent(told.probability)})`];
+  const expectation = (detail) => {
+    if (detail.asExpected) return [`the most likely, but only ${percent(detail.probability)}`];
+    return ["expected ", make("span", "value", isText ? `“${detail.expected}”` : detail.expected), ` (${percent(detail.probability)})`];
   };
 
-  // Every cell is made of text nodes: whatever a value holds, it is shown and never read as markup.
-  const reason = (told) => {
-    const column = isText ? [] : [make("span", "column", told.name), " "];
-    const item = make("li", "odd", make("span", "share", percent(told.share)), " ", ...column, make("span", "value", told.value));
-    if (told.unseen) item.append(" ", make("span", "tag", "new"));
-    item.append(" ", make("span", "expected", ...expectation(told)));
-    item.style.setProperty("--s", (told.share / 10).toFixed(1));
+  // Cells are made of text nodes only: a value that contains markup is shown as text.
+  const reason = (detail) => {
+    const column = isText ? [] : [make("span", "column", detail.name), " "];
+    const item = make("li", "odd", make("span", "share", percent(detail.share)), " ", ...column, make("span", "value", detail.value));
+    if (detail.unseen) item.append(" ", make("span", "tag", "new"));
+    item.append(" ", make("span", "expected", ...expectation(detail)));
+    item.style.setProperty("--s", (detail.share / 10).toFixed(1));
     return item;
   };
 
   const reasons = (row) => {
-    const found = list.cells(row).filter((told) => told.odd);
-    const box = cell("td", "cell", "", "", make("ul", "cells", ...found.map(reason)));
+    const odd = list.cells(row).filter((detail) => detail.odd);
+    const box = cell("td", "cell", "", "", make("ul", "cells", ...odd.map(reason)));
     if (isText && list.pieces(row).length) box.prepend(make("p", "text value", ...list.pieces(row).map((piece) => shaded(piece, list.cells(row)))));
     if (list.more(row)) box.append(make("p", "more", `and ${count(list.more(row))} more`));
     return [box];
   };
 
-  // A piece of a text as it is drawn: plain, shaded, or the words for what is left out.
-  const shaded = ({ text, strength, cell: at }, told) => {
+  // The node of a piece of a text: plain, shaded, or the note for what is left out.
+  const shaded = ({ text, strength, cell: at }, details) => {
     if (strength < 0) return make("span", "gap", text);
     if (!strength && at < 0) return document.createTextNode(text);
-    const mark = make("mark", told[at]?.odd ? "odd" : "", text);
+    const mark = make("mark", details[at]?.odd ? "odd" : "", text);
     mark.style.setProperty("--s", strength.toFixed(2));
     return mark;
   };
 
   const tips = new WeakMap();
-  const explain = (node, told, row) => {
+  const explain = (node, detail, row) => {
     node.classList.add("explained");
-    tips.set(node, { told, row });
-    if (told.odd) {
+    tips.set(node, { detail, row });
+    if (detail.odd) {
       node.classList.add("odd");
       node.tabIndex = 0;
-      node.append(make("span", "hidden", `, odd: ${percent(told.share)} of the score, `, ...expectation(told)));
+      node.append(make("span", "hidden", `, odd: ${percent(detail.share)} of the score, `, ...expectation(detail)));
     }
     return node;
   };
 
-  // A whole text: its explained tokens say what was expected there.
+  // A whole text; its explained tokens show what was expected there.
   const wholeText = (row) => {
-    const pieces = list.pieces(row), told = list.cells(row);
+    const pieces = list.pieces(row), details = list.cells(row);
     if (!pieces.length) return reasons(row);
     const text = make("p", "text value", ...pieces.map((piece) => {
-      const node = shaded(piece, told);
-      return piece.cell < 0 ? node : explain(node, told[piece.cell], row);
+      const node = shaded(piece, details);
+      return piece.cell < 0 ? node : explain(node, details[piece.cell], row);
     }));
     return [cell("td", "cell", "", "", text)];
   };
 
   const fullCell = (row, field, explained) => {
-    const told = explained.get(field);
-    const value = told ? told.value : list.text(data.columns[field], row);
+    const detail = explained.get(field);
+    const value = detail ? detail.value : list.text(data.columns[field], row);
     if (value === undefined) return cell("td", "cell", "not-kept", "", "·");
     const td = cell("td", "cell", "value cell", "", value);
-    td.style.setProperty("--s", (told ? told.share / 10 : list.share(row, field)).toFixed(1));
-    if (!told) {
+    td.style.setProperty("--s", (detail ? detail.share / 10 : list.share(row, field)).toFixed(1));
+    if (!detail) {
       if (value.length > 24) td.title = value;
       return td;
     }
-    return explain(td, told, row);
+    return explain(td, detail, row);
   };
 
   const full = (fields) => (row) => {
-    const explained = new Map(list.cells(row).map((told) => [told.field, told]));
+    const explained = new Map(list.cells(row).map((detail) => [detail.field, detail]));
     return fields.map((field) => fullCell(row, field, explained));
   };
 
@@ -137,7 +137,7 @@
   const head = ([label, sort, className]) => {
     const th = cell("th", "columnheader", className || "", "");
     th.scope = "col";
-    // A button is not printed again at the top of the next sheet; a word is.
+    // Browsers repeat the table head on each printed sheet, but without its buttons: paper gets plain text.
     if (!sort || onScreen) th.append(label);
     else {
       const button = make("button", "sort", ...breakable(label));
@@ -179,7 +179,7 @@
     const table = $("list");
     table.className = `list ${state.view === "reasons" || isText ? "reasons" : "full"}`;
     table.tHead.replaceChildren(cell("tr", "row", "", "", ...heads.map(head)));
-    // Two columns have the score's order; only one of them says so.
+    // Two columns sort by the score; only one of them is marked as sorted.
     table.tHead.querySelector("th").removeAttribute("aria-sort");
     table.tBodies[0].replaceChildren(...rows.slice(first, last).map(line));
     $("status").textContent = describe(first, last);
@@ -226,7 +226,7 @@
   });
   $("page").addEventListener("change", () => { state.page = Math.floor(Number($("page").value)) || 1; render(); });
 
-  // Pressed again, a column turns round. Scores start with the highest, everything else with the lowest.
+  // A second click reverses the order. Scores start with the highest, everything else with the lowest.
   $("list").tHead.addEventListener("click", (event) => {
     const button = event.target.closest("[data-sort]");
     if (!button) return;
@@ -252,18 +252,18 @@
     $("find").focus({ preventScroll: true });
   });
 
-  // What was expected, beside the cell that is pointed at or has the focus --------------------------------------------
+  // The tooltip of the cell under the pointer or with the focus --------------------------------------------------------
   const tip = $("tip");
   const hideTip = () => { tip.hidden = true; };
   const showTip = (td) => {
-    const { told, row } = tips.get(td);
-    const part = ((told.share / 1000) * data.score[row]).toFixed(3);
+    const { detail, row } = tips.get(td);
+    const part = ((detail.share / 1000) * data.score[row]).toFixed(3);
     tip.replaceChildren(
-      make("p", "", ...(isText ? [] : [make("strong", "value", told.name), " is "]), make("strong", "value", told.value)),
-      make("p", "", ...expectation(told)),
-      make("p", "", `${percent(told.share)} of the score (${part} ${data.unit})`),
+      make("p", "", ...(isText ? [] : [make("strong", "value", detail.name), " is "]), make("strong", "value", detail.value)),
+      make("p", "", ...expectation(detail)),
+      make("p", "", `${percent(detail.share)} of the score (${part} ${data.unit})`),
     );
-    if (told.unseen) tip.append(make("p", "", `a new ${data.value}: never seen in training`));
+    if (detail.unseen) tip.append(make("p", "", `a new ${data.value}: never seen in training`));
     tip.hidden = false;
     const at = td.getBoundingClientRect(), { offsetWidth: width, offsetHeight: height } = tip;
     const above = at.top - height - 8;
@@ -271,14 +271,14 @@
     tip.style.top = `${above > 8 ? above : at.bottom + 8}px`;
   };
   const explained = (event) => event.target.closest?.(".explained");
-  for (const kind of ["mouseover", "focusin"]) {
-    $("list").addEventListener(kind, (event) => (explained(event) ? showTip(explained(event)) : hideTip()));
+  for (const type of ["mouseover", "focusin"]) {
+    $("list").addEventListener(type, (event) => (explained(event) ? showTip(explained(event)) : hideTip()));
   }
-  for (const kind of ["mouseleave", "focusout"]) $("list").addEventListener(kind, hideTip);
+  for (const type of ["mouseleave", "focusout"]) $("list").addEventListener(type, hideTip);
   $("list-box").addEventListener("scroll", hideTip);
   addEventListener("keydown", (event) => { if (event.key === "Escape") hideTip(); });
 
-  // Paper cannot be pointed at: it gets the first rows of what is chosen, with everything written out ------------------
+  // Paper has no tooltips: it gets the first of the selected rows with their reasons -----------------------------------
   addEventListener("beforeprint", () => {
     onScreen = state;
     state = { ...state, view: "reasons", page: 1, size: 50 };
