@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +11,7 @@ from maskdiff.cli import options
 from maskdiff.cli.bench_options import Data, Device, Jobs, Methods, Names, Seeds, Sets, measure, names, record_file
 from maskdiff.cli.bench_studies import STUDIES
 from maskdiff.cli.output import Output, counted
+from maskdiff.errors import SettingError
 
 bench = typer.Typer(
     name="bench",
@@ -88,10 +90,16 @@ def runtime(
 @bench.command()
 def summary(
     ctx: typer.Context,
-    files: Annotated[Names, typer.Argument(metavar="FILES", help="Files of records.")],
+    files: Annotated[Names | None, typer.Argument(metavar="FILES", help="Files of records.")] = None,
     out: Annotated[
         str | None, typer.Option("--out", "-o", metavar="FOLDER", help="Write summary.md, CSV files and the picture.")
     ] = None,
+    docs: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="Write the results pages of the documentation instead.")
+    ] = None,
+    records: Annotated[
+        str, typer.Option(metavar="FOLDER", help="For --docs: the folder with all files of records.")
+    ] = "results",
     methods: Annotated[Names | None, typer.Option(metavar="NAMES", help="Only these methods.")] = None,
     sets: Annotated[Names | None, typer.Option(metavar="NAMES", help="Only these data sets.")] = None,
     picture: Annotated[str, typer.Option(metavar="svg|png|pdf|none", help="The critical-difference picture.")] = "svg",
@@ -100,17 +108,31 @@ def summary(
     debug: options.Debug = False,
 ) -> None:
     """Tables of what was measured: average ranks, means and deviations, beside the published values."""
+    output: Output = ctx.obj
+    if docs is None:
+        written = _summarise(output, files, out, None if picture == "none" else picture, names(methods), names(sets))
+    else:
+        from maskdiff.bench.pages.write import write_pages
+
+        written = write_pages(records, docs)
+    output.facts(command="bench summary", files=[str(path) for path in written])
+    if written:
+        output.note(f"wrote {counted(len(written), 'file')} into {docs or out}")
+
+
+def _summarise(
+    output: Output, files: Names | None, out: str | None, picture: str | None, methods: Names | None, sets: Names | None
+) -> list[Path]:
     from maskdiff.bench.runs.records import read_all
     from maskdiff.bench.tables.summary import summary
 
-    output: Output = ctx.obj
-    found = summary(read_all(files, methods=names(methods), sets=names(sets)))
-    written = [] if out is None else found.write(out, None if picture == "none" else picture)
+    if not files:
+        raise SettingError("name files of records to summarise, or a folder for the results pages with --docs.")
+    found = summary(read_all(files, methods=methods, sets=sets))
+    written = [] if out is None else found.write(out, picture)
     if not output.quiet and not output.json:  # as it is: a table in markdown must not be wrapped
         print(found.markdown, end="")
-    output.facts(command="bench summary", files=[str(path) for path in written])
-    if written:
-        output.note(f"wrote {counted(len(written), 'file')} into {out}")
+    return written
 
 
 @bench.command()

@@ -52,14 +52,19 @@ def ranks_among_published(table: pd.DataFrame) -> pd.DataFrame:
 
     The ranks run from 1 to 15.
     """
-    known = published_results()
-    lines = {}
-    for name in [name for name in table["method"].unique() if name in METHODS and METHODS[name].group == "ours"]:
-        own = table[(table["method"] == name) & table["metric"].isin(METRICS)]
-        shared = set(own["set"]) & set(known["set"])
-        if shared:
-            own = own.assign(method=f"ours: {name}")
-            together = pd.concat([own[known.columns.drop("std")], known.drop(columns="std")])
-            ranks = average_ranks(together[together["set"].isin(shared)])
-            lines[name] = {**ranks.loc[f"ours: {name}"], "sets": len(shared)}
-    return pd.DataFrame.from_dict(lines, orient="index", columns=["overall", *METRICS, "sets"]).rename_axis("method")
+    ours = [name for name in table["method"].unique() if name in METHODS and METHODS[name].group == "ours"]
+    lines = {name: rank_among_published(table[table["method"] == name]) for name in ours}
+    known = {name: line for name, line in lines.items() if line["sets"]}
+    return pd.DataFrame.from_dict(known, orient="index", columns=["overall", *METRICS, "sets"]).rename_axis("method")
+
+
+def rank_among_published(own: pd.DataFrame) -> dict[str, float]:
+    """The ranks of one method (set, metric, mean) beside the paper's fourteen: overall, roc_auc, pr_auc, sets."""
+    known = published_results().drop(columns="std")
+    shared = set(own["set"]) & set(known["set"])
+    if not shared:
+        return {"sets": 0}
+    own = own[own["metric"].isin(METRICS)].assign(method="this one")
+    together = pd.concat([own[known.columns], known])
+    ranks = average_ranks(together[together["set"].isin(shared)])
+    return {**{name: float(ranks[name]["this one"]) for name in ("overall", *METRICS)}, "sets": len(shared)}

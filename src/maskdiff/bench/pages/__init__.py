@@ -1,0 +1,1 @@
+"""The results pages of the documentation, written from the records and from nothing else."""

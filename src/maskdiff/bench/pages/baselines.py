@@ -1,0 +1,117 @@
+"""The page on baselines: average ranks in our own runs, and our figures beside the published ones."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pandas as pd
+
+from maskdiff.bench.pages.quality import TABLES, Quality
+from maskdiff.bench.pages.records import RecordFolder
+from maskdiff.bench.pages.text_blocks import command, grid, number, pair, places, section
+from maskdiff.bench.published.values import METRICS
+from maskdiff.bench.runs.methods import METHODS
+from maskdiff.bench.tables.critical_difference import Diagram
+from maskdiff.bench.tables.ranks import average_ranks, comparable, published_ranks
+from maskdiff.bench.tables.results import results
+
+FAR = 2.0  # published deviations beyond which a difference is listed
+
+
+def own_results(records: RecordFolder) -> pd.DataFrame:
+    """Means of every method on every table."""
+    table = results(records.of(*TABLES))
+    return table[table["metric"].isin(METRICS)]
+
+
+def diagrams(records: RecordFolder) -> dict[str, Diagram]:
+    """Average ranks in our own runs, for the critical-difference picture."""
+    ranked, _, _ = comparable(own_results(records))
+    ranks = average_ranks(ranked)
+    return {title: Diagram(ranks[metric], ranked["set"].nunique()) for metric, title in METRICS.items()}
+
+
+def ranks(table: pd.DataFrame) -> str:
+    """Average ranks of all methods that were run."""
+    ranked, few, _ = comparable(table)
+    sets = sorted(ranked["set"].unique())
+    beside = average_ranks(ranked).join(published_ranks()["published_overall"])
+    lines = [
+        [line["method"], *(_optional(line[column]) for column in ("overall", *METRICS, "published_overall"))]
+        for line in beside.rename_axis("method").reset_index().to_dict("records")
+    ]
+    left_out = f" Left out, as run on fewer than half of the sets: {', '.join(few)}." if few else ""
+    return section(
+        "Average rank in our own runs",
+        f"On the {number(len(sets))} sets that all {len(beside)} methods were run on: {', '.join(sets)}. More "
+        f"methods stand beside the published fourteen, which moves the others down.{left_out}",
+        grid(["method", "overall", "ROC", "PR", "published"], lines),
+        "![Average ranks; methods joined by a bar are no further apart than chance](critical_difference.svg)",
+    )
+
+
+def _optional(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.2f}"
+
+
+def beside_published(table: pd.DataFrame, sets: list[str]) -> str:
+    """ROC of the baselines, ours / published."""
+    baselines = [name for name, method in METHODS.items() if method.group == "baselines"]
+    roc = table[table["metric"] == "roc_auc"].to_dict("records")
+    cells = {(line["method"], line["set"]): _cell(line) for line in roc}
+    lines = [[name, *(cells.get((name, one), "not run") for one in sets)] for name in baselines]
+    return section(
+        "Beside the published figures",
+        "ROC-AUC, ours / published ± deviation. Fewer than five seeds are marked.",
+        grid(["method", *sets], lines),
+    )
+
+
+def _cell(line: dict[Any, Any]) -> str:
+    marked = "" if line["runs"] >= 5 else f" ({line['runs']} seeds)"
+    return f"{line['mean']:.1f} / {line['published_mean']:.1f} ± {line['published_std']:.1f}{marked}"
+
+
+def far(table: pd.DataFrame) -> str:
+    """Means far from the published ones."""
+    chosen = table[table["deviations"].abs() > FAR].sort_values(["method", "set"])
+    lines = [
+        [
+            *(line["method"], line["set"], METRICS[line["metric"]], f"{line['mean']:.2f}"),
+            *(f"{line['published_mean']:.2f} ± {line['published_std']:.2f}", f"{line['deviations']:+.1f}"),
+        ]
+        for line in chosen.to_dict("records")
+    ]
+    head = ["method", "set", "metric", "ours", "published", "deviations away"]
+    return "\n\n".join(
+        ["## Far from the published value", f"More than {FAR:g} published deviations.", grid(head, lines)]
+    )
+
+
+def not_in_the_paper(table: pd.DataFrame, sets: list[str]) -> str:
+    """The sets without published values."""
+    cells = {(line["method"], line["set"], line["metric"]): line["mean"] for line in table.to_dict("records")}
+    methods = sorted(table["method"].unique(), key=lambda name: -cells[name, sets[0], "roc_auc"])
+    lines = [[name, *(pair(*(cells[name, one, metric] for metric in METRICS)) for one in sets)] for name in methods]
+    return section("Sets that are not in the paper", "ROC / PR.", grid(["method", *sets], lines))
+
+
+def baselines_page(records: RecordFolder) -> list[str]:
+    """The blocks of the page."""
+    table, quality = own_results(records), Quality(records)
+    return [
+        "The paper's twelve baselines and isotree, on the paper's own splits; what each is: "
+        "[the benchmark](../benchmark.md).",
+        command(
+            "maskdiff bench tables --data DIR --methods copod,ecod,hamming-knn,iforest,isotree --seeds 5 \\",
+            "    --out results/baselines.jsonl",
+            "maskdiff bench tables --data DIR --seeds 5 --device cuda --jobs 12 --out results/baselines-deep.jsonl \\",
+            "    --methods dte-gaussian,dte-categorical,dte-inverse-gamma,drl,mcm,goad,icl,deep-svdd",
+        ),
+        f"Measured on {places(records.of('baselines', 'baselines-deep'))}.",
+        ranks(table),
+        not_in_the_paper(table, sorted(quality.others)),
+        beside_published(table, quality.shared),
+        far(table),
+    ]

@@ -1,0 +1,42 @@
+"""The records that pages are made of: the files of a folder, and of its folder `more`, by name.
+
+What a reader has to know of a file, such as how the machine was used, stands in `notes.toml` beside them.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+
+from maskdiff.bench.runs.measure import Record
+from maskdiff.bench.runs.records import latest, read_records
+from maskdiff.errors import DataNotFoundError
+
+
+class RecordFolder:
+    """Records by the name of their file, without its ending; one that is not there has none."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        paths = sorted([*self.folder.glob("*.jsonl"), *self.folder.glob("more/*.jsonl")])
+        if not paths:
+            raise DataNotFoundError(f"there are no files of records (*.jsonl) in the folder {str(folder)!r}.")
+        notes = self.folder / "notes.toml"
+        self.notes: dict[str, str] = tomllib.loads(notes.read_text(encoding="utf-8")) if notes.exists() else {}
+        self.records = {path.stem: _finished(path) for path in paths}
+
+    def __getitem__(self, name: str) -> list[Record]:
+        return self.records.get(name, [])
+
+    def note(self, name: str) -> str:
+        """What a reader has to know of a file of records; nothing where there is no note."""
+        return self.notes.get(name, "")
+
+    def of(self, *names: str) -> list[Record]:
+        """The records of several files, one after the other."""
+        return [record for name in names for record in self[name]]
+
+
+def _finished(path: Path) -> list[Record]:
+    return [record for record in latest(read_records(path)) if record["status"] == "ok"]

@@ -1,0 +1,174 @@
+"""The page on speed: runtimes on CPU and GPU, texts beside a plain implementation, large files."""
+
+from __future__ import annotations
+
+from maskdiff.bench.pages.records import RecordFolder
+from maskdiff.bench.pages.text_blocks import command, grid, places, seconds, section, times
+from maskdiff.bench.published.values import published_seconds
+from maskdiff.bench.runs.measure import Record
+from maskdiff.bench.runs.methods import METHODS
+
+STEPS = ("fit_seconds", "score_seconds")
+
+
+def total(record: Record) -> float:
+    """Seconds to fit and to score."""
+    return float(sum(record[step] for step in STEPS))
+
+
+def on(records: list[Record], set_name: str) -> dict[str, Record]:
+    """Records on one set, by method, the quickest first."""
+    chosen = [record for record in records if record["set"] == set_name]
+    return {record["method"]: record for record in sorted(chosen, key=total)}
+
+
+def idle(records: list[Record], note: str) -> str:
+    """Our methods alone on an idle machine."""
+    if not records:
+        return ""
+    blocks = []
+    for name in dict.fromkeys(record["set"] for record in records):
+        chosen = on(records, name)
+        first = next(iter(chosen.values()))
+        lines = [
+            [method, *(f"{record[step]:.1f} s" for step in STEPS), f"{total(record):.1f} s"]
+            for method, record in chosen.items()
+        ]
+        blocks += [
+            f"{name}: {first['n_train']:,} rows to learn from, {first['n_test']:,} to score, {first['n_features']} "
+            "columns.",
+            grid(["method", "fit", "score", "together"], lines),
+        ]
+    return section(
+        "Our methods on an idle machine",
+        f"One run on {places(records)}, {records[0]['threads']} threads. {note}".rstrip(),
+        command(
+            "maskdiff bench runtime --data DIR --methods default,mlp,kernel --device cpu \\",
+            "    --out results/more/runtime-idle.jsonl",
+        ),
+        *blocks,
+    )
+
+
+def authors(records: list[Record], own: list[Record]) -> str:
+    """The authors' published code beside ours, where it was timed."""
+    pairs = {"authors-mlp": "mlp-paper", "authors-kernel": "kernel-paper"}
+    lines = []
+    for record in records:
+        ours = on(own, record["set"]).get(pairs[record["method"]])
+        ratio = times(total(record) / total(ours)) if ours else ""
+        lines.append([record["set"], record["method"], *(f"{record[step]:.1f} s" for step in STEPS), ratio])
+    if not lines:
+        return ""
+    return section(
+        "The authors' published code",
+        f"On {places(records)}; the last column is how many times as long it takes as our preset of the same settings.",
+        command("maskdiff bench authors CHECKOUT --data DIR --sets bank --out results/more/authors.jsonl"),
+        grid(["set", "method", "fit", "score", "beside ours"], lines),
+    )
+
+
+def every_method(title: str, records: list[Record], shell: str, note: str, *, beside: bool = False) -> str:
+    """All methods, on all sets that were timed; with the published seconds where wanted."""
+    if not records:
+        return ""
+    names = list(dict.fromkeys(record["set"] for record in records))
+    by_set = {name: on(records, name) for name in names}
+    known = _published(names[0]) if beside else {}
+    lines = []
+    for method in by_set[names[0]]:
+        cells = [
+            seconds(by_set[name][method][step]) if method in by_set[name] else "" for name in names for step in STEPS
+        ]
+        lines.append([method, *cells, *(known.get((method, step), "") for step in STEPS if beside)])
+    head = [f"{name}: {step.split('_')[0]}" for name in names for step in STEPS]
+    head += [f"published, {names[0]}: {step.split('_')[0]}" for step in STEPS if beside]
+    return section(
+        title,
+        f"Seconds on {places(records)}, {records[0]['threads']} thread, one method after the other in one run. "
+        f"{note}".rstrip(),
+        command(shell),
+        grid(["method", *head], lines),
+    )
+
+
+def _published(set_name: str) -> dict[tuple[str, str], str]:
+    table = published_seconds()
+    names = {method.published: name for name, method in METHODS.items() if method.published}
+    return {
+        (names[line["method"]], line["metric"]): f"{line['mean']:.2f}"
+        for line in table[table["set"] == set_name].to_dict("records")
+        if line["method"] in names
+    }
+
+
+# What is shown of texts: its name, what is compared, the value, how it is written, and whether less is better.
+COMPARED = (
+    ("training, seconds per epoch", "our_training", "plain_training", "seconds", "{:.3f}"),
+    ("training, tokens per second", "our_training", "plain_training", "tokens_per_second", "{:,.0f}"),
+    ("training, share of the bf16 peak", "our_training", "plain_training", "share_of_peak", "{:.1%}"),
+    ("scoring with the same weights, seconds", "moved_scoring", "plain_scoring", "seconds", "{:.1f}"),
+    ("scoring, tokens of all views per second", "moved_scoring", "plain_scoring", "tokens_per_second", "{:,.0f}"),
+    ("scoring, share of the bf16 peak", "moved_scoring", "plain_scoring", "share_of_peak", "{:.1%}"),
+    ("ROC-AUC of the same weights", "moved_scoring", "plain_scoring", "roc_auc", "{:.3f}"),
+    ("ROC-AUC of its own weights", "our_scoring", "plain_scoring", "roc_auc", "{:.3f}"),
+)
+
+
+def texts(records: list[Record]) -> str:
+    """Texts at the paper's size beside a plain implementation."""
+    if not records:
+        return ""
+    record = records[-1]
+    lines = []
+    for title, ours, plain, name, form in COMPARED:
+        a, b = record[ours][name], record[plain][name]
+        ratio = times(b / a) if name == "seconds" else ""
+        lines.append([title, form.format(a), form.format(b), ratio])
+    settings = record["settings"]
+    return section(
+        "Texts at the paper's size",
+        f"8 layers of width 512, {settings['views']} views at each of nine levels, {settings['set']}, one run on "
+        f"{places([record])} (bfloat16 peak, measured: {record['bf16_peak'] / 1e12:.0f} TFLOP/s). The plain "
+        "implementation is what most would write: stock layers, float32, every text padded to 128 tokens, logits at "
+        "all positions, one pass for each view.",
+        command("maskdiff bench text-speed --data DIR --device cuda --out results/more/text-speed.jsonl"),
+        grid(["", "ours", "plain", "ratio"], lines),
+        f"A process's first scoring took {record['our_scoring']['seconds']:.1f} s, as kernels are loaded for each "
+        "length.",
+    )
+
+
+def large_files(records: list[Record]) -> str:
+    """Files of many rows, where they were measured."""
+    if not records:
+        return ""
+    lines = [
+        [
+            *(record["method"], " ".join(record["settings"]["fit_options"]), f"{record['rows']:,}"),
+            *(f"{record['processor_seconds']:.1f} s", f"{record['rows'] / record['processor_seconds']:,.0f}"),
+            f"{record['peak_memory_mb']:,.0f} MB",
+        ]
+        for record in records
+    ]
+    return section(
+        "Large files",
+        f"20 columns, {records[0]['settings']['file_mb']:,.0f} MB of Parquet, on {places(records)}.",
+        command("maskdiff bench large-file --rows 10000000 --out results/more/large-file.jsonl"),
+        grid(["step", "fit options", "rows", "processor time", "rows a second of it", "peak"], lines),
+    )
+
+
+def speed_page(records: RecordFolder) -> list[str]:
+    """The blocks of the page."""
+    one_thread = "OMP_NUM_THREADS=1 maskdiff bench runtime --data DIR --device cpu --out results/runtime.jsonl"
+    gpu = "maskdiff bench runtime --data DIR --device cuda --out results/more/runtime-gpu.jsonl"
+    return [
+        "Every method is fitted on 500 rows first, so that what a library loads when it is first used is not counted.",
+        idle(records["runtime-idle"], records.note("runtime-idle")),
+        authors(records["authors"], records["runtime"]),
+        every_method("Every method on one thread", records["runtime"], one_thread, records.note("runtime")),
+        every_method("Every method on a GPU", records["runtime-gpu"], gpu, records.note("runtime-gpu"), beside=True),
+        texts(records["text-speed"]),
+        large_files(records["large-file"]),
+    ]

@@ -1,0 +1,41 @@
+"""Writes the pages and their pictures into a folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from maskdiff.bench.figures.critical_difference import draw
+from maskdiff.bench.pages.baselines import baselines_page, diagrams
+from maskdiff.bench.pages.index import index_page, margins_picture, ranks_picture, speed_picture
+from maskdiff.bench.pages.quality import Quality
+from maskdiff.bench.pages.records import RecordFolder
+from maskdiff.bench.pages.speed import speed_page
+from maskdiff.bench.pages.tables import tables_page
+from maskdiff.bench.pages.text import text_page
+from maskdiff.bench.pages.text_blocks import page
+
+PAGES: dict[str, tuple[str, Callable[[RecordFolder], list[str]]]] = {
+    "index": ("Results", index_page),
+    "tables": ("Results: tables", tables_page),
+    "baselines": ("Results: baselines", baselines_page),
+    "text": ("Results: texts", text_page),
+    "speed": ("Results: speed", speed_page),
+}
+
+
+def write_pages(results: str | os.PathLike[str], docs: str | os.PathLike[str]) -> list[Path]:
+    """Write the pages made of the records in the folder `results` into the folder `docs`; returns their paths."""
+    records, folder = RecordFolder(results), Path(docs)
+    folder.mkdir(parents=True, exist_ok=True)
+    quality = Quality(records)
+    texts = {f"{name}.md": page(title, *blocks(records)) for name, (title, blocks) in PAGES.items()}
+    texts["ranks.svg"] = ranks_picture(quality)
+    texts["speed.svg"] = speed_picture(records)
+    texts["margins.svg"] = margins_picture(quality)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    diagram = folder / "critical_difference.svg"
+    draw(diagrams(records), diagram)
+    return [*(folder / name for name in texts), diagram]
