@@ -1,49 +1,29 @@
-"""Detectors, rows and a reader of finished pages for the tests of the report."""
+"""A parser of finished pages for the tests of the report."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cache
 from html.parser import HTMLParser
 from typing import Any
-
-import numpy as np
-import pandas as pd
 
 from maskdiff.detectors import TableDetector
 from maskdiff.report import build_report
 
-from ..conftest import make_connections
+from .samples import connections_detector
 
 WHEN = datetime(2024, 5, 17, 9, 30, tzinfo=UTC)
 VOID = {"meta", "br", "input", "wbr", "path", "rect"}
 
 
-@cache
-def connections_detector() -> TableDetector:
-    """The kernel over 600 connections: protocol, service, flag, bytes."""
-    return TableDetector("kernel", progress=False).fit(make_connections(600, seed=7))
-
-
-def odd_connections(n: int, seed: int = 3, share: float = 0.5) -> pd.DataFrame:
-    """`n` connections; about this share of them has a service or flag that does not belong, or was never seen."""
-    rows = make_connections(n, seed)
-    rng = np.random.default_rng(seed)
-    odd = rng.random(n) < share
-    rows.loc[odd, "service"] = rng.choice(["http", "dns", "gopher", "echo"], odd.sum())
-    rows.loc[odd, "flag"] = rng.choice(["REJ", "RSTO", "SF", "S0"], odd.sum())
-    return rows
-
-
-def report_on(X: Any, detector: TableDetector | None = None, **told: Any) -> Page:
+def report_on(X: Any, detector: TableDetector | None = None, **options: Any) -> Page:
     """The page about these rows."""
-    return Page(build_report(detector or connections_detector(), X, when=WHEN, **told))
+    return Page(build_report(detector or connections_detector(), X, when=WHEN, **options))
 
 
 class Page(HTMLParser):
-    """A page as a browser without scripts would take it in: elements, attributes, text, tables, data."""
+    """A page as a browser without scripts reads it: elements, attributes, text, tables, data."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -91,7 +71,7 @@ class Page(HTMLParser):
 
     @property
     def data(self) -> Any:
-        """What the page's script is given."""
+        """The payload of the page's script."""
         return json.loads(self.scripts[1])
 
     def table(self, *heads: str) -> list[list[str]]:
@@ -102,7 +82,7 @@ class Page(HTMLParser):
         raise AssertionError(f"no table has the heads {heads}")
 
     def rows(self) -> list[dict[str, Any]]:
-        """The anomalies that the script is given, values and expectations put back in their places."""
+        """The anomalies of the payload, with places replaced by the texts they refer to."""
         data, found = self.data, []
         for at, number in enumerate(data["number"]):
             flat = data["cells"][at]
@@ -119,9 +99,9 @@ class Page(HTMLParser):
                             "share": share / 1000,
                             "expected": data["columns"][field]["texts"][expected],
                             "probability": probability / 1000,
-                            "odd": bool(marks & 1),
+                            "odd": bool(flags & 1),
                         }
-                        for field, value, share, expected, probability, marks in cells
+                        for field, value, share, expected, probability, flags in cells
                     ],
                     "values": {c["name"]: c["texts"][c["at"][at]] for c in data["columns"] if at < len(c["at"])},
                     "context": {c["name"]: c["texts"][c["at"][at]] for c in data["context"]},

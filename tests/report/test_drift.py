@@ -1,4 +1,4 @@
-"""Drift against the normal rows: the numbers are those a hand computes."""
+"""Drift against the normal rows equals hand calculations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def drift_of(normal: dict[str, Any], scored: dict[str, Any], parts: int = 1) -> 
     return {column.name: column for column in counts.columns()}
 
 
-def test_distance_shares_and_changes_are_those_of_a_hand() -> None:
+def test_distance_shares_and_changes_equal_a_hand_calculation() -> None:
     normal = {"colour": ["red"] * 60 + ["blue"] * 40}
     scored = {"colour": ["red"] * 20 + ["blue"] * 60 + ["green"] * 15 + [None] * 5}
     colour = drift_of(normal, scored)["colour"]
@@ -48,7 +48,7 @@ def test_missing_values_seen_in_training_are_missing_and_not_new() -> None:
     assert age.new_values == ()
 
 
-def test_how_the_rows_are_cut_into_batches_is_no_matter() -> None:
+def test_drift_does_not_depend_on_the_batches() -> None:
     rng = np.random.default_rng(0)
     normal = {"a": rng.choice(list("xyz"), 300), "b": rng.normal(size=300)}
     scored = {"a": rng.choice(list("wxyz"), 90), "b": rng.normal(1, 1, size=90)}
@@ -69,8 +69,8 @@ def test_samples_of_one_distribution_differ_only_by_chance() -> None:
     normal = {name: rng.choice(list("abcdefgh"), 400) for name in names}
     drifts = drift_of(normal, {name: rng.choice(list("abcdefgh"), 150) for name in names}).values()
     assert sum(drift.level != "chance" for drift in drifts) <= 1
-    seen, told = [drift.distance for drift in drifts], [drift.by_chance for drift in drifts]
-    assert np.mean(seen) == pytest.approx(np.mean(told), rel=0.1)
+    observed, by_chance = [drift.distance for drift in drifts], [drift.by_chance for drift in drifts]
+    assert np.mean(observed) == pytest.approx(np.mean(by_chance), rel=0.1)
 
 
 def test_a_few_values_never_seen_are_more_than_chance() -> None:

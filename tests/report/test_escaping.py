@@ -1,4 +1,4 @@
-"""Whatever a cell, a column or a file is called, the page shows it as text and loads nothing."""
+"""Values and names are shown as text, even if they contain markup, and the page loads nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from functools import cache
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -16,32 +15,9 @@ from maskdiff.report import write_report
 from maskdiff.report.formatting import display_value
 
 from ..conftest import make_connections
-from .pages import VOID, Page, connections_detector, odd_connections, report_on
+from .pages import VOID, Page, report_on
+from .samples import NASTY, connections_detector, odd_connections, services
 
-NASTY = [
-    "<script>alert(1)</script>",
-    "</script><img src=x onerror=alert(2)>",
-    "</table></title></style><b>",
-    "<!-- ",
-    "-->",
-    "]]>",
-    "&lt;b&gt; &amp; &#x3c;",
-    "\"' onmouseover=alert(3) x='",
-    '=HYPERLINK("http://example.org","click")',
-    "+1+cmd|' /C calc'!A0",
-    "{{ 7 * 7 }} {% for x in y %}",
-    "${alert(4)} `x`",
-    "\u202egnp.exe",
-    "\u2028\u2029",
-    "a\x00b\x07\x1b[31m",
-    "   ",
-    "x" * 5000,
-    "\U0001d518 \U0001f389",
-    "line\nbreak\ttab",
-    "\\u003cscript\\u003e",
-    "missing",
-    "\ud800",
-]
 texts = st.one_of(st.sampled_from(NASTY), st.text(max_size=40), st.text("<>&\"'/!-=`{}% abscript\\\x00", max_size=30))
 LOADS = ("src", "href", "action", "srcset", "data", "poster", "background", "formaction", "xlink:href")
 
@@ -59,12 +35,6 @@ def check_harmless(page: Page) -> None:
         assert all((attributes.get(name) or "#").startswith("#") for name in LOADS)
 
 
-def services(values: list[str]) -> pd.DataFrame:
-    rows = make_connections(len(values), seed=3)
-    rows["service"] = pd.Series(values, dtype=object)
-    return rows
-
-
 def as_displayed(values: list[str]) -> list[str]:
     X = services(values)
     texts = connections_detector().encoder_.display(X, range(len(X)), ["service"] * len(X))
@@ -76,28 +46,28 @@ def as_displayed(values: list[str]) -> list[str]:
 def test_values_are_shown_as_text(values: list[str]) -> None:
     page = report_on(services(values))
     check_harmless(page)
-    words = as_displayed(values)
+    displayed = as_displayed(values)
     rows = page.rows()
-    assert [row["values"]["service"] for row in rows] == [words[row["number"]] for row in rows]
+    assert [row["values"]["service"] for row in rows] == [displayed[row["number"]] for row in rows]
     written = ["".join(line) for table in page.tables for line in table]
     for row in rows[:50]:
         odd = [cell for cell in row["cells"] if cell["odd"] and cell["column"] == "service"]
         assert all(any(cell["value"] in line for line in written) for cell in odd)
 
 
-# A data frame's column cannot be called by half a surrogate pair; NumPy loses a NUL at the end of a name.
+# A data frame's column name cannot contain half a surrogate pair; NumPy drops a NUL at the end of a name.
 names_of_columns = texts.map(lambda text: text.replace("\ud800", "?").replace("\x00", "?"))
 
 
 @given(st.lists(names_of_columns, min_size=4, max_size=4, unique=True), texts)
 @example(NASTY[:4], NASTY[1])
-def test_names_titles_and_sources_are_shown_as_text(names: list[str], told: str) -> None:
+def test_names_titles_and_sources_are_shown_as_text(names: list[str], text: str) -> None:
     detector = TableDetector("kernel", progress=False).fit(make_connections(60, seed=7).set_axis(names, axis=1))
     X = odd_connections(12).set_axis(names, axis=1)
-    page = report_on(X, detector, source=told, model=told, title=told)
+    page = report_on(X, detector, source=text, model=text, title=text)
     check_harmless(page)
     assert [column["name"] for column in page.data["columns"]] == [display_value(name) for name in names]
-    assert display_value(told) in page.text
+    assert display_value(text) in page.text
 
 
 def test_the_page_refers_to_nothing_outside_itself() -> None:
@@ -125,6 +95,6 @@ def test_half_a_surrogate_pair_can_be_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("hidden", ["\u200b", "\u00a0", "\ufeff", "\u202e", "\x00", "\x85"])
-def test_what_cannot_be_seen_is_made_visible(hidden: str) -> None:
+def test_invisible_characters_are_made_visible(hidden: str) -> None:
     assert hidden not in display_value(f"http{hidden}")
     assert display_value(f"http{hidden}") != "http"

@@ -1,4 +1,4 @@
-"""Groups: alarms with the same odd columns, counted as a hand would."""
+"""Groups: alarms with the same odd columns, compared with hand counts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from maskdiff.report.columns import MAX_SHARED, ColumnContent
 from maskdiff.report.groups import Grouping, group_alarms
 from maskdiff.report.odd_cells import odd_mask
 
-from .pages import connections_detector
+from .samples import connections_detector
 
-KIN = ColumnContent(connections_detector()).group_key
+GROUP_KEY = ColumnContent(connections_detector()).group_key
 
 
 def alarm(score: float, odd: dict[int, str], calm: tuple[int, ...] = (), n_odd: int | None = None) -> Alarm:
@@ -38,7 +38,7 @@ def test_alarms_with_the_same_odd_columns_are_one_group() -> None:
         alarm(5.0, {2: "a"}),
         alarm(4.0, {3: "z"}),
     ]
-    grouping = group_alarms(alarms, KIN)
+    grouping = group_alarms(alarms, GROUP_KEY)
     assert groups_of(grouping) == [((2,), 3), ((0, 1), 2)]
     assert grouping.group_of == (0, 1, 0, 1, 0, -1)
     assert grouping.n_alone == 1
@@ -50,26 +50,26 @@ def test_alarms_with_the_same_odd_columns_are_one_group() -> None:
 
 def test_alarms_with_many_odd_cells_are_spread_over_many_columns() -> None:
     many = {field: "v" for field in range(MAX_SHARED + 1)}
-    grouping = group_alarms([alarm(3.0, many), alarm(2.0, {0: "v"}, n_odd=MAX_SHARED + 40)], KIN)
+    grouping = group_alarms([alarm(3.0, many), alarm(2.0, {0: "v"}, n_odd=MAX_SHARED + 40)], GROUP_KEY)
     assert groups_of(grouping) == [((), 2)]
     assert grouping.groups[0].patterns == ()
 
 
 def test_no_alarms_make_no_groups() -> None:
-    assert group_alarms([], KIN).groups == ()
+    assert group_alarms([], GROUP_KEY).groups == ()
 
 
 @given(st.lists(st.dictionaries(st.integers(0, 3), st.sampled_from("ab"), min_size=1, max_size=3), max_size=30))
 def test_every_alarm_is_in_the_group_of_its_columns_or_alone(rows: list[dict[int, str]]) -> None:
     alarms = [alarm(float(len(rows) - at), odd) for at, odd in enumerate(rows)]
-    grouping = group_alarms(alarms, KIN)
+    grouping = group_alarms(alarms, GROUP_KEY)
     assert grouping.n_listed + grouping.n_alone == len(alarms)
     for at, group in enumerate(grouping.group_of):
         if group >= 0:
-            assert grouping.groups[group].shared == KIN(alarms[at])[0]
+            assert grouping.groups[group].shared == GROUP_KEY(alarms[at])[0]
 
 
-def test_a_cell_is_odd_from_half_the_strongest_cells_part_on() -> None:
+def test_a_cell_is_odd_from_half_the_largest_contribution_on() -> None:
     assert odd_mask(np.array([[0.4, 0.2, 0.19, 0.0]])).tolist() == [[True, True, False, False]]
 
 

@@ -1,4 +1,4 @@
-"""Scores in bins: nothing is lost, and the threshold parts alarms from other rows exactly."""
+"""Scores in bins: no row is lost, and the threshold separates alarms from other rows exactly."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ thresholds = st.floats(1e-5, 30)
 
 
 @given(scores, thresholds)
-def test_bins_above_the_threshold_hold_exactly_the_alarms(values: np.ndarray, threshold: float) -> None:
+def test_bins_above_the_threshold_contain_exactly_the_alarms(values: np.ndarray, threshold: float) -> None:
     histogram = ScoreHistogram(threshold).add(values)
     assert histogram.total == len(values)
     assert histogram.alarms == (values > threshold).sum()
 
 
 @given(scores, thresholds, st.integers(0, 60))
-def test_batches_and_their_order_are_no_matter(values: np.ndarray, threshold: float, cut: int) -> None:
+def test_bins_do_not_depend_on_batches_or_their_order(values: np.ndarray, threshold: float, cut: int) -> None:
     whole = ScoreHistogram(threshold).add(values)
     parts = ScoreHistogram(threshold).add(values[cut:]).add(values[:cut])
     assert parts.width == whole.width
@@ -29,7 +29,7 @@ def test_batches_and_their_order_are_no_matter(values: np.ndarray, threshold: fl
 
 
 @given(scores, scores, thresholds)
-def test_drawn_bars_hold_every_row_and_meet_at_the_threshold(
+def test_bars_contain_every_row_and_have_an_edge_at_the_threshold(
     scored: np.ndarray, calibration: np.ndarray, threshold: float
 ) -> None:
     bars = shared_bars(ScoreHistogram(threshold).add(scored), ScoreHistogram(threshold).add(calibration))
@@ -48,9 +48,7 @@ def test_far_scores_share_the_last_bar_and_are_counted() -> None:
 
 
 @given(scores, scores, thresholds)
-def test_every_shape_of_the_picture_lies_within_it(
-    scored: np.ndarray, calibration: np.ndarray, threshold: float
-) -> None:
+def test_every_shape_is_inside_the_picture(scored: np.ndarray, calibration: np.ndarray, threshold: float) -> None:
     bars = shared_bars(ScoreHistogram(threshold).add(scored), ScoreHistogram(threshold).add(calibration))
     for scale in SCALES:
         chart = draw(bars, threshold, scale)
@@ -60,7 +58,7 @@ def test_every_shape_of_the_picture_lies_within_it(
 
 
 @given(st.floats(0, 50), st.floats(0.01, 100))
-def test_ticks_are_few_and_lie_between_the_ends(low: float, span: float) -> None:
+def test_ticks_are_few_and_between_the_ends(low: float, span: float) -> None:
     ticks = nice_ticks(low, low + span, 8)
     assert len(ticks) <= 9
     assert all(low - 1e-6 <= tick <= low + span + 1e-6 for tick in ticks)

@@ -1,58 +1,31 @@
-"""A report about texts or sequences says of tokens what one about tables says of columns."""
+"""Reports about texts and sequences: their tokens are shown as the columns of a table are."""
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-from typing import Any
+import html
+import re
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from maskdiff import ProbeGrid, SequenceDetector, Steps, TextDetector, Training
-from maskdiff.reconstructors import TransformerReconstructor
-from maskdiff.report import ReportBuilder, build_report, write_report
+from maskdiff.report import ReportBuilder
 from maskdiff.report.formatting import percent
 from maskdiff.report.token_drift import token_drift
 from maskdiff.report.tokens import MAX_TEXT
 
-from .pages import WHEN, Page
-
-SAYS = ("see you at nine", "see you at ten", "call me at ten", "call me later")
-SPAM = ["claim your prize at ten", "see you at zoo", "claim cash later", "claim <b>cash</b> & more"]
+from .pages import WHEN, Page, report_on
+from .samples import SPAM, log_detector, some_texts, text_detector
 
 
-@cache
-def text_detector() -> TextDetector:
-    return TextDetector(_small(), probes=ProbeGrid((0.2, 0.6), 2), column="text", progress=False).fit(some_texts(200))
+def text_page(*more: str, n: int = 30) -> Page:
+    return report_on(some_texts(n, *more), text_detector())
 
 
-@cache
-def log_detector() -> SequenceDetector:
-    normal = [["open", "read", "close"], ["open", "write", "close"]] * 100
-    return SequenceDetector(_small(), probes=ProbeGrid((0.2, 0.6), 2), progress=False).fit(normal)
-
-
-def _small() -> TransformerReconstructor:
-    quick = Training(Steps(60), batch_size=32, learning_rate=0.01)
-    return TransformerReconstructor(width=16, heads=2, feed_forward=32, training=quick)
-
-
-def some_texts(n: int, *more: str) -> pd.DataFrame:
-    texts = [SAYS[i % len(SAYS)] for i in range(n)] + list(more)
-    return pd.DataFrame({"id": [f"T{i}" for i in range(len(texts))], "text": texts})
-
-
-def text_page(*more: str, n: int = 30, **told: Any) -> Page:
-    return Page(build_report(text_detector(), some_texts(n, *more), when=WHEN, **told))
-
-
-def written_out(page: Page) -> list[list[str]]:
+def static_rows(page: Page) -> list[list[str]]:
     return page.table("Rank", "odd tokens shaded")
 
 
-def test_every_alarm_shows_its_whole_text_and_what_stands_beside_it() -> None:
+def test_every_alarm_shows_its_whole_text_and_its_other_columns() -> None:
     X = some_texts(30, *SPAM)
     verdicts = text_detector().judge(X)
     rows = text_page(*SPAM).rows()
@@ -62,16 +35,16 @@ def test_every_alarm_shows_its_whole_text_and_what_stands_beside_it() -> None:
         assert row["context"] == {"id": f"T{row['number']}"}
 
 
-def test_tokens_are_those_that_explain_names() -> None:
+def test_explained_tokens_are_those_of_explain() -> None:
     X = some_texts(30, *SPAM)
-    told = text_detector().explain(X, top=8)
+    explained = text_detector().explain(X, top=8)
     for row in text_page(*SPAM).rows():
-        own = told[told["row"] == row["number"]]
+        own = explained[explained["row"] == row["number"]]
         assert [cell["value"] for cell in row["cells"]] == own["value"].tolist()
         assert [cell["expected"] for cell in row["cells"]] == own["expected"].tolist()
 
 
-def test_the_pieces_put_together_are_the_text_and_odd_ones_point_at_their_reason() -> None:
+def test_the_marks_join_to_the_text_and_refer_to_their_cells() -> None:
     page = text_page(*SPAM, "caf\u00e9 \U0001f389 prize")
     for at, row in enumerate(page.rows()):
         flat, units = page.data["marks"][at], row["values"]["text"].encode("utf-16-le")
@@ -84,22 +57,22 @@ def test_the_pieces_put_together_are_the_text_and_odd_ones_point_at_their_reason
         assert all(odd[cell] == text for text, cell in found if cell >= 0)
 
 
-def test_without_scripts_texts_are_shaded_and_reasons_stand_below() -> None:
+def test_without_scripts_texts_are_shaded_and_their_reasons_listed() -> None:
     page = text_page(*SPAM)
     marked = [attributes for tag, attributes in page.elements if tag == "mark"]
     assert len([mark for mark in marked if mark.get("class") == "odd"]) >= len(SPAM)
-    for line in written_out(page):
+    for line in static_rows(page):
         assert "expected" in line[-1] or "the most likely, but" in line[-1]
 
 
-def test_a_text_that_holds_markup_is_shown_as_text() -> None:
+def test_a_text_that_contains_markup_is_shown_as_text() -> None:
     page = text_page("<script>alert(1)</script>", "</mark></p><img src=x onerror=alert(2)>", SPAM[3])
     assert not {"b", "img"} & {tag for tag, _ in page.elements}
     assert len(page.scripts) == 3
     assert "<script>alert(1)</script>" in page.text
 
 
-def test_tokens_carry_what_the_contributions_of_the_alarms_add_up_to() -> None:
+def test_shares_of_tokens_are_their_contributions_to_the_alarms() -> None:
     X = some_texts(30, *SPAM)
     verdicts = text_detector().judge(X)
     codes, labels = verdicts.codes, text_detector().encoder_.schema_.fields[0].labels
@@ -121,13 +94,13 @@ def test_alarms_with_the_same_oddest_token_are_one_group() -> None:
     assert lines[0][2] == "2"
 
 
-def test_new_and_changed_tokens_are_told_as_drift() -> None:
+def test_new_tokens_are_listed_as_drift() -> None:
     text = " ".join(text_page(*["claim prize"] * 30).text.split())
     assert "never seen in training, most often claim 30\N{MULTIPLICATION SIGN}" in text
     assert "prize 30\N{MULTIPLICATION SIGN}" in text
 
 
-def test_token_drift_is_that_of_a_hand() -> None:
+def test_token_drift_equals_a_hand_calculation() -> None:
     learned, scored = np.array([500, 500, 0]), np.array([900, 50, 50])
     drift = token_drift(["a", "b"], learned, scored, (("c", 50),))
     # a 50% -> 90%, b 50% -> 5%, new 0% -> 5%: half of 40 + 45 + 5
@@ -145,7 +118,7 @@ def test_empty_texts_are_counted_and_not_scored() -> None:
     assert "The bars are the 20 scored rows" in text
 
 
-def test_of_long_texts_the_surroundings_of_odd_tokens_are_shown() -> None:
+def test_long_texts_are_shown_around_their_odd_tokens() -> None:
     long = "see you at ten " * 2000
     page = text_page(long + "zoo " + long)
     (text,) = [row["values"]["text"] for row in page.rows() if row["number"] == 30]
@@ -154,9 +127,9 @@ def test_of_long_texts_the_surroundings_of_odd_tokens_are_shown() -> None:
     assert len(text) < 2 * MAX_TEXT
 
 
-def test_sequences_are_told_by_their_symbols() -> None:
+def test_sequences_are_explained_by_their_symbols() -> None:
     X = [["open", "read", "close"]] * 20 + [["open", "steal", "close"], ["close", "open", "read"]]
-    page = Page(build_report(log_detector(), X, when=WHEN))
+    page = report_on(X, log_detector())
     rows = {row["number"]: row for row in page.rows()}
     assert rows[20]["values"] == {"sequence": "open steal close"}
     assert rows[20]["cells"][0]["value"] == "steal"
@@ -166,15 +139,14 @@ def test_sequences_are_told_by_their_symbols() -> None:
 
 def test_lists_columns_and_tables_of_texts_give_the_same_rows() -> None:
     X = some_texts(30, *SPAM)
-    detector = text_detector()
-    told = [
-        Page(build_report(detector, rows, when=WHEN)).data["score"]
+    scores = [
+        report_on(rows, text_detector()).data["score"]
         for rows in (X, X["text"], X["text"].tolist(), [X[:20], X[20:]], iter([X[:7], X[7:]]))
     ]
-    assert all(one == told[0] for one in told)
+    assert all(one == scores[0] for one in scores)
 
 
-def test_fewer_texts_are_whole_where_the_page_would_grow_too_long() -> None:
+def test_beyond_the_limit_texts_keep_only_their_explained_tokens() -> None:
     builder = ReportBuilder(text_detector())
     builder.highest_alarms.max_cells = 40
     builder.add(some_texts(0, *SPAM))
@@ -185,8 +157,15 @@ def test_fewer_texts_are_whole_where_the_page_would_grow_too_long() -> None:
     assert builder.html(when=WHEN)
 
 
-def test_no_anomalies_and_no_texts_are_said_in_words(tmp_path: Path) -> None:
+def test_a_page_without_texts_or_anomalies_says_so() -> None:
     for n in (0, 8):
-        write_report(text_detector(), some_texts(n), tmp_path / "r.html", when=WHEN)
-        text = Page((tmp_path / "r.html").read_text(encoding="utf-8")).text
-        assert "No text scored above the threshold" in text
+        assert "No text scored above the threshold" in text_page(n=n).text
+
+
+def test_tokens_that_are_odd_equally_often_keep_the_order_of_the_alarms() -> None:
+    page = text_page(*SPAM)
+    cells = [cell["value"] for row in page.rows() for cell in row["cells"] if cell["odd"]]
+    once = [value for value in cells if cells.count(value) == 1]
+    options = re.findall(r'<option value="\d+">(.*?) \(1\)</option>', page.html)
+    assert len(once) > 2
+    assert [html.unescape(option) for option in options] == once

@@ -1,0 +1,82 @@
+"""A real browser, and pages to open in it.
+
+Needs Chromium on the machine and the playwright package; skipped, with the reason, where one of them is missing.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maskdiff.report import write_report
+
+from ..pages import WHEN
+from ..samples import SPAM, connections_detector, odd_connections, some_texts, text_detector
+from .lists import WIDE
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Any]:
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if executable is None:
+        pytest.skip(f"no browser: none of {', '.join(BROWSERS)} is installed")
+    playwright = pytest.importorskip("playwright.sync_api", reason="the playwright package is not installed")
+    with playwright.sync_playwright() as driver:
+        # A browser started by the driver has a temporary profile.
+        browser = driver.chromium.launch(executable_path=executable, headless=True, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page with a few hundred anomalies."""
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    write_report(connections_detector(), odd_connections(400), path, source="connections.csv", when=WHEN)
+    return path
+
+
+@pytest.fixture(scope="package")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page about texts, four of them odd."""
+    path = tmp_path_factory.mktemp("texts") / "texts.html"
+    write_report(text_detector(), some_texts(30, *SPAM), path, when=WHEN)
+    return path
+
+
+@pytest.fixture
+def visit(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Opens a page; fails if it requests anything but itself, or if there are errors in it."""
+    contexts: list[Any] = []
+    errors: list[str] = []
+
+    def open_page(path: Path, **settings: Any) -> Any:
+        context = browser.new_context(**{"viewport": WIDE, **settings})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.on("dialog", lambda dialog: (errors.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda request: request.url == path.as_uri() or errors.append(f"requested {request.url}"))
+        page.goto(path.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert errors == []
