@@ -12,7 +12,7 @@ import pytest
 
 from maskdiff.errors import CalibrationError, InputError
 from maskdiff.report import ReportBuilder, build_report, write_report
-from maskdiff.report.columns import ColumnContent
+from maskdiff.report.content.columns import ColumnContent
 from maskdiff.report.highest_alarms import HighestAlarms
 
 from ..conftest import make_connections

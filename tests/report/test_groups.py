@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maskdiff.report.alarms import Alarm, ExplainedCell
-from maskdiff.report.columns import MAX_SHARED, ColumnContent
+from maskdiff.report.content.columns import MAX_SHARED, ColumnContent
 from maskdiff.report.groups import Grouping, group_alarms
 from maskdiff.report.odd_cells import odd_mask
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from maskdiff.report import ReportBuilder
+from maskdiff.report.content.tokens import MAX_TEXT
+from maskdiff.report.drift.tokens import token_drift
 from maskdiff.report.formatting import percent
-from maskdiff.report.token_drift import token_drift
-from maskdiff.report.tokens import MAX_TEXT
 
 from .pages import WHEN, Page, report_on
 from .samples import SPAM, log_detector, some_texts, text_detector

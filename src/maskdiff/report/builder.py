@@ -16,11 +16,11 @@ from maskdiff.detectors import Detector, Verdicts
 from maskdiff.encoders.table.input import Table
 from maskdiff.encoders.tokens.input import TokenRows
 from maskdiff.errors import InputError, NoEvidenceWarning
-from maskdiff.report.columns import ColumnContent
-from maskdiff.report.content import ReportRows, RowContent
+from maskdiff.report.content.base import ReportRows, RowContent
+from maskdiff.report.content.columns import ColumnContent
+from maskdiff.report.content.tokens import TokenContent
 from maskdiff.report.highest_alarms import MAX_ALARMS, HighestAlarms
 from maskdiff.report.histogram import ScoreHistogram
-from maskdiff.report.tokens import TokenContent
 
 # By the encoder's `parts`.
 ROW_CONTENTS: dict[str, Callable[[Any], RowContent]] = {

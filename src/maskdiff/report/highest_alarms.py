@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from maskdiff.detectors import Verdicts
 from maskdiff.report.alarms import Alarm
-from maskdiff.report.content import MAX_CONTEXT, ReportRows, RowContent, context_texts
+from maskdiff.report.content.base import MAX_CONTEXT, ReportRows, RowContent, context_texts
 
 MAX_ALARMS = 50_000
 # The cells, or characters, kept in whole rows; beyond that a row has only its explained cells.

@@ -1,4 +1,4 @@
-"""What a report counts and shows of its rows: the cells of columns, or the tokens of texts and sequences."""
+"""What every content of rows offers the page, columns and tokens alike: one protocol and its records."""
 
 from __future__ import annotations
 

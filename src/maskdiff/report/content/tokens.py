@@ -14,12 +14,12 @@ from maskdiff.detectors import TokenDetector, Verdicts
 from maskdiff.encoders.table.input import Table, read_table
 from maskdiff.explanations.shading import excerpt
 from maskdiff.report.alarms import Alarm, ExplainedCell
-from maskdiff.report.content import ReportRows, ScoreShare, Wording
+from maskdiff.report.content.base import ReportRows, ScoreShare, Wording
+from maskdiff.report.content.token_counts import TokenCounts
+from maskdiff.report.drift.tokens import TokenDrift
 from maskdiff.report.formatting import display_value, make_visible
 from maskdiff.report.marks import mark_spans, span_of
 from maskdiff.report.odd_cells import ODD_FRACTION
-from maskdiff.report.token_counts import TokenCounts
-from maskdiff.report.token_drift import TokenDrift
 
 # The number of tokens of a row that are explained.
 N_EXPLAINED = 8

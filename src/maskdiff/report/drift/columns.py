@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from maskdiff.codes import Codes, Field, FloatArray
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.input import Table
-from maskdiff.report.drift import (
+from maskdiff.report.drift.statistics import (
     MAX_NEW,
     NEW_KEPT,
     STRONG,

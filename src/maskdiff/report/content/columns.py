@@ -12,8 +12,8 @@ from maskdiff.codes import Codes
 from maskdiff.detectors import Detector, Verdicts
 from maskdiff.encoders.table.input import Table
 from maskdiff.report.alarms import Alarm, ExplainedCell
-from maskdiff.report.column_drift import ColumnDrift, DriftCounts
-from maskdiff.report.content import ReportRows, ScoreShare, Wording
+from maskdiff.report.content.base import ReportRows, ScoreShare, Wording
+from maskdiff.report.drift.columns import ColumnDrift, DriftCounts
 from maskdiff.report.formatting import display_value
 from maskdiff.report.odd_cells import odd_mask
 

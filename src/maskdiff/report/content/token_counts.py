@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from maskdiff.codes import Field
 from maskdiff.codes.windows import Windows
 from maskdiff.detectors import Verdicts
-from maskdiff.report.content import ScoreShare
-from maskdiff.report.drift import MAX_NEW, NEW_KEPT
+from maskdiff.report.content.base import ScoreShare
+from maskdiff.report.drift.statistics import MAX_NEW, NEW_KEPT
+from maskdiff.report.drift.tokens import TokenDrift, token_drift
 from maskdiff.report.odd_cells import odd_token_mask
-from maskdiff.report.token_drift import TokenDrift, token_drift
 
 N_EXAMPLES = 6
 NEVER_SEEN = "never seen before"

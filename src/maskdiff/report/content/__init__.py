@@ -1,0 +1,1 @@
+"""What a report counts and shows of its rows: columns of tables, tokens of texts and sequences."""

@@ -1,0 +1,1 @@
+"""How the scored rows differ from the normal rows the model learned from."""
