@@ -25,8 +25,8 @@ def read_messages() -> tuple[list[str], list[str], np.ndarray]:
     """Ordinary messages to learn from, messages to judge, and which of those are spam."""
     if os.environ.get("MASKDIFF_DATA"):
         normal, test, y = split_text("sms")
-        chosen = np.concatenate([np.flatnonzero(y == 0)[:120], np.flatnonzero(y == 1)[:40]])
-        return normal[:900], [test[i] for i in chosen], y[chosen]
+        chosen = np.concatenate([np.flatnonzero(y == 0)[:60], np.flatnonzero(y == 1)[:20]])
+        return normal[:600], [test[i] for i in chosen], y[chosen]
     rng = np.random.default_rng(0)
     who, what, when = ("hey", "mum", "ok", "sorry"), ("see you", "call me", "i am late", "meet us"), ("at ten", "later")
     make = [f"{rng.choice(who)} {rng.choice(what)} {rng.choice(when)}" for _ in range(500)]

@@ -9,11 +9,9 @@ src are collected by pytest.
 from __future__ import annotations
 
 import doctest
-import os
 import re
 import runpy
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 from unittest import SkipTest
@@ -22,22 +20,24 @@ import pytest
 from sybil import Document, Example
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
+from .cli.running import call
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
 def run_console(example: Example) -> None:
-    """Run each `$ maskdiff ...` line and compare what it prints with the lines below it."""
+    """Run each `$ maskdiff ...` line and compare what it prints with the lines below it.
+
+    In this process: that the command starts in one of its own is for tests/cli, and takes seconds each time.
+    """
     for block in example.parsed.split("$ ")[1:]:
         command, _, shown = block.partition("\n")
         program, *arguments = shlex.split(command)
         assert program == "maskdiff", f"only maskdiff is run here, not {program}"
-        environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "COLUMNS": "120"}
-        told = subprocess.run(
-            [sys.executable, "-m", "maskdiff", *arguments], capture_output=True, text=True, env=environment, check=False
-        )
-        printed = told.stdout + "".join(line for line in told.stderr.splitlines(True) if not line.startswith("note:"))
+        said = call(*arguments)
+        printed = said.out + "".join(line for line in said.err.splitlines(True) if not line.startswith("note:"))
         assert re.fullmatch(pattern_of(shown), plain(printed)), f"{command} printed:\n{printed}"
 
 

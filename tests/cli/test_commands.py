@@ -14,7 +14,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 import maskdiff
 from maskdiff.demo import run_demo
 
-from .running import call, run, same_model
+from .running import call, same_model
 
 
 def scored(*arguments: object) -> pd.DataFrame:
@@ -27,7 +27,7 @@ def scored(*arguments: object) -> pd.DataFrame:
 
 
 def test_fit_shows_how_each_column_was_read_and_the_threshold(home, tmp_path):
-    said = run("fit", home / "normal.csv", "-o", tmp_path / "m.maskdiff", "--reconstructor", "kernel")
+    said = call("fit", home / "normal.csv", "-o", tmp_path / "m.maskdiff", "--reconstructor", "kernel")
     assert said.status == 0
     lines = {line.split()[0]: " ".join(line.split()[1:]) for line in said.out.splitlines() if line}
     assert lines["id"] == "left out: a row id: a key of integers that are all different"

@@ -27,7 +27,7 @@ READERS = {
 
 @pytest.mark.parametrize("kind", READERS)
 def test_rows_come_back_untouched_in_the_format_they_came_in(kind, home, model, tmp_path):
-    said = run("score", model, home / f"new.{kind}", "-o", tmp_path / f"scored.{kind}")
+    said = call("score", model, home / f"new.{kind}", "-o", tmp_path / f"scored.{kind}")
     assert said.status == 0, said.err
     before, after = READERS[kind](home / f"new.{kind}"), READERS[kind](tmp_path / f"scored.{kind}")
     assert after.columns.tolist() == [*before.columns, *ADDED]

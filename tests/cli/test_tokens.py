@@ -166,7 +166,7 @@ def test_inspect_and_evaluate_know_texts(inbox):
 def test_empty_and_missing_texts_are_named_and_have_no_score(inbox, tmp_path):
     texts = ["hey see you later", "", "   ", None, "ok call me tonight"]
     write_lines(tmp_path / "x.jsonl", [{"message": text, "y": 0} for text in texts])
-    said = run("score", inbox / "text.maskdiff", tmp_path / "x.jsonl", "-o", tmp_path / "s.csv", "--explain", "1")
+    said = call("score", inbox / "text.maskdiff", tmp_path / "x.jsonl", "-o", tmp_path / "s.csv", "--explain", "1")
     assert said.status == 0
     assert "3 rows without a single token: they have no score" in said.err
     table = pd.read_csv(tmp_path / "s.csv")
