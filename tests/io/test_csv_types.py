@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maskdiff.encoders.table.cells import parse_number
-from maskdiff.io.csv_types import as_exact_numbers
+from maskdiff.encoders.table.column_types import COLUMN_TYPES
 
 from .written import csv_file, typed, write
 
@@ -59,6 +59,6 @@ NUMBERS = st.one_of(st.none(), ODD_NUMBERS, st.floats(allow_nan=False).map(repr)
 
 @given(st.lists(NUMBERS, min_size=1))
 def test_numbers_read_the_quick_way_are_those_read_one_by_one(cells):
-    quick = as_exact_numbers(pa.array(cells, pa.string())).to_pylist()
+    quick = COLUMN_TYPES["number"].quick_csv(pa.array(cells, pa.string())).to_pylist()
     slow = [None if cell is None else parse_number(cell) for cell in cells]
     assert [parse_number(cell) if isinstance(cell, str) else cell for cell in quick] == slow

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from maskdiff.jobs.labels import Labels
 
 Names = list[str] | None
-# What the codes of a column stand for, and what a column of tokens is read as.
-_CODES = {"number": "bins", "date": "bins", "tokens": "tokens", "symbols": "symbols"}
+# What a column of tokens is read as.
 _READ_AS = {"tokens": "text", "symbols": "sequence"}
 
 
@@ -181,8 +180,11 @@ def _tell(
 
 def _described(column: dict[str, Any]) -> tuple[str, ...]:
     """One line of the table: how a column was read, or why it was left out."""
+    from maskdiff.encoders.table.column_types import COLUMN_TYPES
+
     missing = "" if not column["missing"] else percent(column["missing"])
     if column["left_out"]:
         return column["name"], f"left out: {column['left_out']}", "", missing
     name = column["type"]
-    return column["name"], _READ_AS.get(name, name), f"{column['codes']:,} {_CODES.get(name, 'categories')}", missing
+    unit = name if name in _READ_AS else COLUMN_TYPES[name].unit
+    return column["name"], _READ_AS.get(name, name), f"{column['codes']:,} {unit}", missing

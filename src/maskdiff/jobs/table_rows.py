@@ -9,24 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.types as pat
 
+from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, NumericType
 from maskdiff.encoders.table.encoder import DROP, TableEncoder
 from maskdiff.errors import UnknownColumnError
 from maskdiff.io.cell_texts import as_texts
-from maskdiff.io.csv_types import (
-    DECLARED,
-    FROM_CSV,
-    KINDS,
-    KindWatch,
-    as_exact_numbers,
-    is_text,
-    texts_of,
-    without_missing,
-)
+from maskdiff.io.csv_types import TextTypes, candidates, is_text, texts_of, without_missing
 from maskdiff.io.rows import RowFile
 from maskdiff.jobs.labels import Labels
 from maskdiff.progress import Callback, Progress
-
-_NUMBERS = ("integer", "number")
 
 
 class NormalTableRows:
@@ -44,18 +34,18 @@ class NormalTableRows:
     ) -> None:
         self.rows, self.columns, self.labels, self.callback = rows, dict(columns or {}), labels, callback
         names = rows.schema.names
-        check_present(rows, [name for name, kind in self.columns.items() if kind != DROP])
+        check_present(rows, [name for name, how in self.columns.items() if how != DROP])
         self.used = [at for at, name in enumerate(names) if self.columns.get(name) != DROP]
         check_single(rows, [names[at] for at in self.used])
         self.needed = sorted({*self.used, *([place_of(rows, labels.column)] if labels else [])})
         self.n_rows = 0
-        self.kinds: dict[str, str] = {}
+        self.text_types: dict[str, ColumnType] = {}
         self._look()
 
     def _look(self) -> None:
-        """One pass: how many rows there are, and what each column of texts stands for."""
-        possible = DECLARED if self.rows.declares_types else FROM_CSV
-        watches = {name: KindWatch(possible) for name in self._texts() if self.columns.get(name) != "category"}
+        """One pass: how many rows there are, and the type of each column of texts."""
+        possible = candidates(declared=self.rows.declares_types)
+        watches = {name: TextTypes(possible) for name in self._texts() if not self._stays_text(name)}
         known = self.rows.n_rows if self.labels is None else None
         for batch in self._normal_batches():
             self.n_rows += batch.num_rows
@@ -67,7 +57,12 @@ class NormalTableRows:
                 break
         if self.labels is not None:
             self.labels.check_any_normal()
-        self.kinds = {name: watch.kind for name, watch in watches.items()}
+        self.text_types = {name: watch.column_type for name, watch in watches.items()}
+
+    def _stays_text(self, name: str) -> bool:
+        """Whether the texts of a column are read as they are, by the type that was named for it."""
+        named = COLUMN_TYPES.get(self.columns.get(name, ""))
+        return named is not None and not isinstance(named, NumericType)
 
     def _texts(self) -> list[str]:
         fields = [self.rows.schema.field(at) for at in self.used]
@@ -86,8 +81,8 @@ class NormalTableRows:
         return []
 
     def _typed(self, batch: pa.RecordBatch, name: str) -> pa.Array:
-        kind = self.kinds.get(name, "text")
-        return KINDS[kind][1](self._cells(batch, name)) if kind != "text" else self._cells(batch, name)
+        cells = self._cells(batch, name)
+        return self.text_types[name].from_csv(cells) if name in self.text_types else cells
 
     def _cells(self, batch: pa.RecordBatch, name: str) -> pa.Array:
         column = batch.column(name)
@@ -118,9 +113,8 @@ class ModelTableRows:
         self.places = [at for name, at in first.items() if name in known or not encoder.named_]
         self.ignored = [name for name in first if encoder.named_ and name not in {*known, *(encoder.columns or ())}]
         needed = encoder.schema_.names if encoder.named_ else names
-        families = {column["name"]: column["family"] for column in encoder.to_state()["columns"]}
         self._untyped = set() if rows.declares_types else set(needed)
-        self._numbers = {name for name in self._untyped if families.get(name) in _NUMBERS}
+        self._types = {name: one for name, one in encoder.column_types_.items() if name in self._untyped}
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of the file."""
@@ -133,8 +127,8 @@ class ModelTableRows:
     def read(self, batch: pa.RecordBatch, first: int = 1) -> pa.Table:
         """The cells as the encoder takes them, for judging them; no cell's meaning hangs on its row's number."""
         columns = self._columns(batch)
-        numbers = {name: as_exact_numbers(columns[name]) for name in self._numbers if name in columns}
-        return pa.table(columns | numbers)
+        quick = {name: one.quick_csv(columns[name]) for name, one in self._types.items() if name in columns}
+        return pa.table(columns | quick)
 
     def _columns(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
         columns = {self.rows.schema.names[at]: as_single(batch.column(at)) for at in self.places}
@@ -147,7 +141,7 @@ def as_single(column: pa.Array) -> pa.Array:
 
 
 def read_table(rows: RowFile) -> pa.Table:
-    """All rows of a file as one table, each column of the type that `kinds` says."""
+    """All rows of a file as one table, each column of the type that its cells have."""
     found = NormalTableRows(rows)
     parts = list(found.batches())
     return pa.concat_tables(parts) if parts else found.rows.schema.empty_table()

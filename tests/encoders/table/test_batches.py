@@ -1,4 +1,4 @@
-"""Learning from batches: each row is seen once, and how the rows are cut is no matter."""
+"""Learning from batches: each row is seen once, and how the rows are cut into batches does not matter."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskdiff.encoders.table import statistics
+from maskdiff.codes import Schema
 from maskdiff.encoders.table.encoder import TableEncoder
-from maskdiff.encoders.table.statistics import KeyWatch, NumberSample
+from maskdiff.encoders.table.input import read_table
 from maskdiff.errors import ColumnError, ColumnTypeError, EmptyTableError, LeftOutWarning, UnknownColumnError
 
 N = 60
@@ -36,7 +36,7 @@ def parts(frame: pd.DataFrame, cuts: list[int]) -> list[pd.DataFrame]:
 
 
 @given(st.lists(st.integers(0, N), max_size=5))
-def test_how_rows_are_cut_into_batches_is_no_matter(cuts: list[int]) -> None:
+def test_how_rows_are_cut_into_batches_does_not_matter(cuts: list[int]) -> None:
     whole = TableEncoder(max_categories=2).fit(FRAME)
     cut = TableEncoder(max_categories=2).fit_batches(parts(FRAME, cuts))
     assert cut.to_state() == whole.to_state()
@@ -81,9 +81,9 @@ def test_integers_and_floats_may_take_turns() -> None:
     assert TableEncoder().fit_batches(batches).schema_.fields[0].counts == (2, 2, 1)
 
 
-def test_a_column_that_changes_its_kind_between_batches_is_an_error_with_a_way_out() -> None:
+def test_a_column_that_changes_its_type_between_batches_is_an_error_with_a_way_out() -> None:
     batches = [pd.DataFrame({"a": [1, 2]}), pd.DataFrame({"a": ["x", "2"]})]
-    with pytest.raises(ColumnTypeError, match=r"'a' held integer values in one batch and text.*category"):
+    with pytest.raises(ColumnTypeError, match=r"'a' held integer values in one batch and category values.*columns="):
         TableEncoder().fit_batches(batches)
     field = TableEncoder({"a": "category"}).fit_batches(batches).schema_.fields[0]
     assert (field.labels, field.counts) == (("1", "2", "x"), (1, 2, 1))
@@ -105,87 +105,49 @@ def test_infinite_values_are_counted_over_all_batches() -> None:
         TableEncoder().fit_batches(pd.DataFrame({"a": cells}) for cells in ([np.inf, 1.0], [2.0, -np.inf, np.inf]))
 
 
-# Beyond the limit ----------------------------------------------------------------------------------------------------
+def test_infinite_integers_in_a_later_batch_are_counted_though_the_first_looks_like_a_key() -> None:
+    batches = [pd.DataFrame({"a": pd.Series(cells, dtype=object)}) for cells in (list(range(N)), [10**400, 7])]
+    with pytest.raises(ColumnError, match="'a' holds 1 infinite value"):
+        TableEncoder().fit_batches(batches)
 
 
-def test_up_to_the_limit_every_number_is_kept() -> None:
-    sample = NumberSample(np.random.default_rng(0), limit=50)
-    for start in range(0, 50, 10):
-        sample.add(np.arange(start, start + 10.0))
-        sample.add(np.arange(start, start + 10.0))
-    assert (sample.values.tolist(), sample.counts.tolist(), sample.share) == (list(range(50)), [2] * 50, 1.0)
+# More distinct values than are held ----------------------------------------------------------------------------------
 
 
-def test_beyond_the_limit_rows_are_thinned_evenly() -> None:
-    sample = NumberSample(np.random.default_rng(0), limit=500)
-    numbers = np.concatenate([np.zeros(20_000), np.random.default_rng(1).random(20_000)])
-    np.random.default_rng(2).shuffle(numbers)
-    for batch in np.split(numbers, 20):
-        sample.add(batch)
-    kept = sample.counts.sum()
-    assert len(sample.values) <= 500
-    assert abs(kept - sample.share * 40_000) < 5 * np.sqrt(sample.share * 40_000)
-    assert abs(sample.counts[sample.values == 0][0] / kept - 0.5) < 0.1
-    assert abs(np.average(sample.values[1:]) - 0.5) < 0.1
-
-
-def test_a_thinned_column_has_nearly_the_same_bins_and_row_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics.NumberSample, "__init__", _limited(2000))
+def test_a_thinned_column_has_nearly_the_same_bins_and_row_counts() -> None:
     numbers = np.random.default_rng(0).random(20_000)
     batches = [pd.DataFrame({"a": part}) for part in np.split(numbers, 4)]
-    encoder = TableEncoder(tails=0).fit_batches(batches, seed=3)
+    encoder = TableEncoder(tails=0, max_distinct=2000).fit_batches(batches)
     codes = encoder.encode(pd.DataFrame({"a": numbers})).values[:, 0]
     assert np.abs(np.bincount(codes) - 2000).max() < 400
     assert abs(sum(encoder.schema_.fields[0].counts) - 20_000) < 1500
-    assert encoder.schema_ == TableEncoder(tails=0).fit_batches(batches, seed=3).schema_
-    assert encoder.schema_ != TableEncoder().fit_batches(batches, seed=4).schema_
 
 
-def _limited(limit: int) -> Any:
-    made = NumberSample.__init__
+def test_the_seed_alone_draws_the_rows_of_a_thinned_column() -> None:
+    numbers = np.random.default_rng(0).random(20_000)
+    batches = [pd.DataFrame({"a": part}) for part in np.split(numbers, 4)]
 
-    def make(self: NumberSample, generator: np.random.Generator) -> None:
-        made(self, generator, limit=limit)
+    def schema(seed: int, max_distinct: int) -> Schema:
+        return TableEncoder(max_distinct=max_distinct).fit_batches(batches, seed=seed).schema_
 
-    return make
-
-
-@pytest.fixture
-def ten_texts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """No more than ten texts are held from batch to batch; how many there are after each."""
-    monkeypatch.setattr(statistics, "DISTINCT_LIMIT", 10)
-    held: list[int] = []
-    add = statistics.ColumnStatistics.add
-
-    def counted(self: statistics.ColumnStatistics, column: Any) -> None:
-        add(self, column)
-        held.append(len(self.levels or ()))
-
-    monkeypatch.setattr(statistics.ColumnStatistics, "add", counted)
-    return held
+    assert schema(3, 2000) == schema(3, 2000)
+    assert schema(3, 2000) != schema(4, 2000)
+    assert schema(3, 20_000) == schema(4, 20_000)
 
 
-def test_texts_that_are_all_different_are_not_all_held(ten_texts: list[int]) -> None:
-    batches = [pd.DataFrame({"id": [f"r{n}" for n in range(at, at + 8)]}) for at in range(0, 400, 8)]
+def test_texts_that_are_all_different_are_not_all_held() -> None:
+    statistics = TableEncoder(max_distinct=10).statistics()
+    for at in range(0, 400, 8):
+        statistics.add(read_table(pd.DataFrame({"id": [f"r{n}" for n in range(at, at + 8)]})))
+        assert len(statistics.columns["id"].levels or ()) <= 10
     with pytest.raises(EmptyTableError, match="'id' \\(a row id: all its values are different\\)"):
-        TableEncoder().fit_batches(batches)
-    assert len(ten_texts) == 50
-    assert max(ten_texts) <= 10
+        TableEncoder().fit_statistics(statistics)
 
 
-def test_beyond_the_limit_frequent_texts_are_counted_exactly_and_the_others_are_rare(ten_texts: list[int]) -> None:
+def test_frequent_texts_are_counted_exactly_and_the_others_are_rare() -> None:
     batches = [pd.DataFrame({"a": ["x", "y", "x", *(f"r{n}" for n in range(at, at + 8))]}) for at in range(0, 400, 8)]
-    encoder = TableEncoder(max_categories=2).fit_batches(batches)
+    encoder = TableEncoder(max_categories=2, max_distinct=10).fit_batches(batches)
     field = encoder.schema_.fields[0]
     assert (field.labels, field.counts, field.singletons) == (("x", "y", "rare"), (100, 50, 400), 400)
     assert encoder.encode([["y"], ["r3"], ["never"]]).values[:, 0].tolist() == [1, 2, 2]
-    assert max(ten_texts) <= 10
     assert TableEncoder.from_state(encoder.to_state()).schema_ == encoder.schema_
-
-
-def test_a_key_is_still_told_from_repeated_numbers_beyond_the_limit() -> None:
-    for step, is_key in ((1, True), (0, False)):
-        watch = KeyWatch(limit=30)
-        for start in range(4):
-            watch.add(np.random.default_rng(0).permutation(25) + start * 25 * step)
-        assert watch.is_key is is_key

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from maskdiff.encoders.table import codings as coders
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.errors import (
     ColumnTypeError,
@@ -175,7 +174,14 @@ def test_an_override_for_an_unknown_column_is_an_error_unless_it_drops_it() -> N
 
 @pytest.mark.parametrize(
     "settings",
-    [{"columns": {"a": "text"}}, {"bins": 1}, {"max_categories": 0}, {"discrete_up_to": 0}, {"bins": 2.5}],
+    [
+        {"columns": {"a": "text"}},
+        {"bins": 1},
+        {"max_categories": 0},
+        {"discrete_up_to": 0},
+        {"bins": 2.5},
+        {"max_distinct": 1},
+    ],
     ids=str,
 )
 def test_settings_that_make_no_sense_are_refused_by_name(settings: dict[str, Any]) -> None:
@@ -208,14 +214,9 @@ def test_as_many_categories_as_the_limit_are_not_folded() -> None:
     assert "rare" not in TableEncoder(max_categories=5).fit(PETS).schema_.fields[0].labels
 
 
-@pytest.fixture
-def short_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coders, "FOLDED_LIMIT", 2)
-
-
-@pytest.mark.usefixtures("short_memory")
 def test_with_too_many_folded_values_to_remember_every_other_value_is_rare() -> None:
-    encoder = TableEncoder(max_categories=2).fit(PETS)
+    encoder = TableEncoder(max_categories=2, max_distinct=4).fit(PETS)
+    assert encoder.schema_ == TableEncoder(max_categories=2).fit(PETS).schema_
     assert encoder.encode([["eel"], ["yak"], [None]]).values[:, 0].tolist() == [2, 2, 3]
 
 

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from maskdiff.encoders.table import codings as coders
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.errors import LeftOutWarning, ModelFileError
 
@@ -52,9 +51,8 @@ def test_an_encoder_comes_back_from_json_exactly(encoder: TableEncoder) -> None:
         assert back.encode(table).values.tolist() == encoder.encode(table).values.tolist()
 
 
-def test_folded_values_too_many_to_remember_come_back_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coders, "FOLDED_LIMIT", 0)
-    encoder = TableEncoder(max_categories=1).fit([["a"], ["a"], ["b"]])
+def test_folded_values_too_many_to_remember_come_back_so() -> None:
+    encoder = TableEncoder(max_categories=1, max_distinct=2).fit([["a"], ["a"], ["b"], ["c"]])
     back = TableEncoder.from_state(json.loads(json.dumps(encoder.to_state())))
     assert back.encode([["z"]]).values.tolist() == [[1]]
     assert back.columns is None
@@ -80,8 +78,8 @@ def at(state: Any, *path: Any) -> Any:
         (("columns",), []),
         (("columns", 0), None),
         (("columns", 0, "name"), "other"),
-        (("columns", 0, "family"), "secret"),
-        (("columns", 0, "family"), ["text"]),
+        (("columns", 0, "type"), "secret"),
+        (("columns", 0, "type"), ["category"]),
         (("columns", 0, "labels"), ["a"]),
         (("columns", 0, "labels"), [1, 2, 3, 4, 5]),
         (("columns", 0, "counts"), [8, 8, 8, 8, 0]),
@@ -98,7 +96,7 @@ def at(state: Any, *path: Any) -> Any:
         (("columns", 2, "edges"), [1.0, 0.5]),
         (("columns", 2, "edges", 0), "low"),
         (("columns", 2, "edges", 0), float("nan")),
-        (("columns", 2, "family"), "text"),
+        (("columns", 2, "type"), "category"),
     ],
     ids=str,
 )

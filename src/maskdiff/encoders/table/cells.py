@@ -1,15 +1,14 @@
 """One cell at a time: the canonical text, number or tick of a value.
 
-A cell means the same whatever type its column happened to arrive in: 1, 1.0, Decimal("1.00") and the text "1" are one
+A cell means the same in every type its column may arrive in: 1, 1.0, Decimal("1.00") and the text "1" are one
 number, and a date is a number of ticks, microseconds since 1970 in UTC (a time without zone is taken as UTC; anything
-finer than a microsecond is cut off). Nothing here ever looks at a second cell.
+finer than a microsecond is cut off). Nothing here looks at a second cell.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import singledispatch
@@ -102,19 +101,6 @@ def duration_text(ticks: int) -> str:
     return str(timedelta(microseconds=int(ticks)))
 
 
-# What ticks count, how a person reads them, how a text is read back.
-TICK_TEXT: dict[str, Callable[[int], str]] = {
-    "moment": moment_text,
-    "time": time_text,
-    "duration": duration_text,
-}
-PARSE_TICKS: dict[str, Callable[[str], int]] = {
-    "moment": parse_moment,
-    "time": parse_time,
-    "duration": parse_duration,
-}
-
-
 @singledispatch
 def cell_text(value: Any) -> str:
     """The canonical text of any value a table may hold.
@@ -122,9 +108,9 @@ def cell_text(value: Any) -> str:
     >>> cell_text(1.0), cell_text(True), cell_text(date(2024, 2, 29)), cell_text("01")
     ('1', 'True', '2024-02-29', '01')
     """
-    kind: Any = type(value)
-    if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
-        raise TypeError(f"a {kind.__name__} has no text but its address in memory")
+    cls: Any = type(value)
+    if cls.__str__ is object.__str__ and cls.__repr__ is object.__repr__:
+        raise TypeError(f"a {cls.__name__} has no text but its address in memory")
     return str(value)
 
 

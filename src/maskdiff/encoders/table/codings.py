@@ -1,4 +1,4 @@
-"""Coders: the fitted half of a column. Each turns a column's cells into codes, and itself into plain state and back.
+"""Codings: how a column's cells become codes, once its type and its statistics are known.
 
 The codes of a field come in this order: its levels or bins, then *rare* where values were folded, then *missing* where
 the normal rows had missing values. Everything else gets the code `size`, *unseen*.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -17,12 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.codes import Field, FloatArray
-from maskdiff.encoders.table.column_types import ORDERED, READINGS, Key, OrderedReading, Reading
+from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, Key, NumericType, escaped
 from maskdiff.encoders.table.columns import Column
-from maskdiff.encoders.table.statistics import FAMILIES, ColumnStatistics
+from maskdiff.encoders.table.statistics import ColumnStatistics
 from maskdiff.errors import ModelFileError
 
-FOLDED_LIMIT = 1_000_000
 # Bins of fewer rows would make too many normal rows odd.
 _FEWEST_IN_A_TAIL = 5
 
@@ -43,24 +43,24 @@ class Levels:
         rare = dict.fromkeys(self.folded or (), len(self.levels))
         return {**rare, **{level: code for code, level in enumerate(self.levels)}}
 
-    def codes(self, family: str, column: Column, unseen: int) -> NDArray[np.int64]:
+    def codes(self, column_type: ColumnType, column: Column, unseen: int) -> NDArray[np.int64]:
         values, index = column.distinct()
         other = len(self.levels) if self.folded is None else unseen
-        keys = READINGS[family].keys(column, values)
+        keys = column_type.keys(column, values)
         codes = [unseen if key is None else self._code_of.get(key, other) for key in keys]
         return np.array([*codes, unseen], np.int64)[index]  # a missing cell's index is -1
 
     def to_state(self) -> dict[str, Any]:
         return {"levels": list(self.levels), "folded": None if self.folded is None else list(self.folded)}
 
-    def faults(self, family: str) -> list[str]:
+    def faults(self, column_type: ColumnType) -> list[str]:
         """What is wrong with it, if it came from a file."""
-        held = {type(key) for key in (*self.levels, *(self.folded or ()))}
-        allowed = {int, float} if family in ORDERED else {str}
-        distinct = len(set(self.levels)) == len(self.levels)
-        return ["its levels are of the wrong type"] * (not held <= allowed) + ["a level is there twice"] * (
-            not distinct
-        )
+        found = {type(key) for key in (*self.levels, *(self.folded or ()))}
+        checks = {
+            "its levels are of the wrong type": found <= set(column_type.key_types),
+            "a level is there twice": len(set(self.levels)) == len(self.levels),
+        }
+        return [fault for fault, passed in checks.items() if not passed]
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ class Bins:
     def size(self) -> int:
         return len(self.edges) + 1
 
-    def codes(self, family: str, column: Column, unseen: int) -> NDArray[np.int64]:
-        numbers = ORDERED[family].numbers(column)
+    def codes(self, column_type: NumericType, column: Column, unseen: int) -> NDArray[np.int64]:
+        numbers = column_type.numbers(column)
         codes = np.searchsorted(np.array(self.edges, dtype=np.float64), numbers, side="left").astype(np.int64)
         low, high = self.range or (-np.inf, np.inf)
         codes[~(np.isfinite(numbers) & (low <= numbers) & (numbers <= high))] = unseen
@@ -87,20 +87,24 @@ class Bins:
     def to_state(self) -> dict[str, Any]:
         return {"edges": list(self.edges), "range": None if self.range is None else list(self.range)}
 
-    def faults(self, family: str) -> list[str]:
+    def faults(self, column_type: ColumnType) -> list[str]:
         low, high = self.range or (-math.inf, math.inf)
         known = [*self.edges, *(self.range or ())]
         numbers = all(type(edge) is float and math.isfinite(edge) for edge in known)
         rising = numbers and all(left < right for left, right in pairwise(self.edges))
         rising = rising and all(low <= edge < high for edge in self.edges)
-        return ["texts cannot be in bins"] * (family not in ORDERED) + ["its edges do not rise"] * (not rising)
+        checks = {
+            "only numbers and dates can be in bins": isinstance(column_type, NumericType),
+            "its edges do not rise": rising,
+        }
+        return [fault for fault, passed in checks.items() if not passed]
 
 
 @dataclass(frozen=True)
 class ColumnCoder:
-    """How one column is coded."""
+    """How one column is coded: its cells into codes, itself into plain state and back."""
 
-    family: str
+    column_type: ColumnType
     field: Field
     coding: Levels | Bins
     has_missing: bool
@@ -110,15 +114,14 @@ class ColumnCoder:
         missing = self.field.size - self.has_missing
         if column.is_empty:
             return np.full(len(column.array), missing, np.int64)
-        codes = self.coding.codes(self.family, column, self.field.size)
+        codes = self.coding.codes(self.column_type, column, self.field.size)  # type: ignore[arg-type]
         codes[column.missing] = missing
         return codes
 
     def to_state(self) -> dict[str, Any]:
         return {
             "name": self.field.name,
-            "family": self.family,
-            "kind": self.field.type,
+            "type": self.column_type.name,
             "labels": list(self.field.labels),
             "counts": list(self.field.counts),
             "singletons": self.field.singletons,
@@ -130,7 +133,10 @@ class ColumnCoder:
     def from_state(cls, state: dict[str, Any]) -> ColumnCoder:
         """The coder that `to_state` described; nothing is taken on trust."""
         try:
-            coder = cls(state["family"], field_from(state), coding_from(state), state["has_missing"])
+            if state["type"] not in COLUMN_TYPES:
+                raise ModelFileError(f"the model file has a column of the type {state['type']!r}, which is not known.")
+            column_type, coding = COLUMN_TYPES[state["type"]], coding_from(state)
+            coder = cls(column_type, field_from(state, column_type, coding), coding, state["has_missing"])
             faults = coder.faults()
         except (KeyError, TypeError, AttributeError) as error:
             raise ModelFileError(
@@ -141,22 +147,30 @@ class ColumnCoder:
         return coder
 
     def faults(self) -> list[str]:
-        if self.family not in READINGS or not isinstance(self.has_missing, bool):
-            return [f"no column is read as {self.family!r}"]
         counts = [*self.field.counts, self.field.singletons]
         checks = {
+            "whether it has missing values is not said": isinstance(self.has_missing, bool),
             "its labels are not texts": all(isinstance(label, str) for label in self.field.labels),
             "its counts are not positive integers": all(type(n) is int for n in counts) and min(self.field.counts) > 0,
             "labels, counts and codes differ in number": len(self.field.labels)
             == len(self.field.counts)
             == self.coding.size + self.has_missing,
         }
-        return [fault for fault, held in checks.items() if not held] + self.coding.faults(self.family)
+        return [fault for fault, passed in checks.items() if not passed] + self.coding.faults(self.column_type)
 
 
-def field_from(state: dict[str, Any]) -> Field:
-    labels, counts = tuple(state["labels"]), tuple(state["counts"])
-    return Field(str(state["name"]), str(state["kind"]), labels, counts, state["singletons"], "edges" in state)
+def field_of(
+    name: str, column_type: ColumnType, coding: Levels | Bins, labels: Sequence[str], counts: Sequence[int], once: int
+) -> Field:
+    """The field of a coded column. Numbers that are few enough to be levels are shown as categories."""
+    levels, numeric = isinstance(coding, Levels), isinstance(column_type, NumericType)
+    ordered = column_type.ordered_levels if levels else True
+    shown = "category" if levels and numeric else column_type.general
+    return Field(name, shown, tuple(labels), tuple(counts), once, ordered)
+
+
+def field_from(state: dict[str, Any], column_type: ColumnType, coding: Levels | Bins) -> Field:
+    return field_of(str(state["name"]), column_type, coding, state["labels"], state["counts"], state["singletons"])
 
 
 def coding_from(state: dict[str, Any]) -> Levels | Bins:
@@ -169,55 +183,47 @@ def coding_from(state: dict[str, Any]) -> Levels | Bins:
 
 def learn_coder(learned: ColumnStatistics, *, bins: int, tails: int, max_categories: int) -> ColumnCoder:
     """The coder of a column, from what was learned about it."""
-    family = learned.family or FAMILIES[learned.asked]("text")
     if learned.levels is None:
-        coding, field = learn_bins(learned, ORDERED[family], bins, tails)
+        coding, field = learn_bins(learned, bins, tails)
     else:
-        coding, field = learn_levels(learned, learned.levels, READINGS[family], max_categories)
+        coding, field = learn_levels(learned, learned.levels, max_categories)
     if learned.missing:
         once = field.singletons + (learned.missing == 1)
         labels, counts = (*field.labels, "missing"), (*field.counts, learned.missing)
         field = replace(field, labels=labels, counts=counts, singletons=once)
-    return ColumnCoder(family, field, coding, bool(learned.missing))
+    return ColumnCoder(learned.type, field, coding, bool(learned.missing))
 
 
-def learn_levels(
-    learned: ColumnStatistics, seen: Counter[Key], reading: Reading, max_categories: int
-) -> tuple[Levels | Bins, Field]:
+def learn_levels(learned: ColumnStatistics, seen: Counter[Key], max_categories: int) -> tuple[Levels | Bins, Field]:
     """The most frequent values, in order; the others are folded into *rare*."""
     # Ties go by value, so that neither the order of the rows nor that of the batches matters.
     ranked: list[Any] = sorted(seen, key=lambda key: (-seen[key], key))
     kept, folded = sorted(ranked[:max_categories]), sorted(ranked[max_categories:])
-    labels, counts = reading.words(kept), [seen[key] for key in kept]
+    labels, counts = [escaped(text) for text in learned.type.texts(kept)], [seen[key] for key in kept]
     rare = sum(seen[key] for key in folded) + sum(count * n for count, n in learned.forgotten.items())
     if rare:
         labels, counts = [*labels, "rare"], [*counts, rare]
     once = sum(count == 1 for count in seen.values()) + learned.forgotten[1]
-    remembered = len(folded) <= FOLDED_LIMIT and not learned.forgotten
-    levels = Levels(tuple(kept), tuple(folded) if remembered else None)
-    return levels, Field(learned.name, "category", tuple(labels), tuple(counts), once)
+    levels = Levels(tuple(kept), None if learned.forgotten else tuple(folded))
+    return levels, field_of(learned.name, learned.type, levels, labels, counts, once)
 
 
-def learn_bins(
-    learned: ColumnStatistics, reading: OrderedReading, bins: int, tails: int
-) -> tuple[Levels | Bins, Field]:
-    """Quantile bins, none of them empty. The end bins are labelled with the smallest and largest value seen.
-
-    Dates have no tails and no range: what is scored is mostly later than what was learned from.
-    """
-    sample, tails = learned.sample, tails if reading.kind == "number" else 0
+def learn_bins(learned: ColumnStatistics, bins: int, tails: int) -> tuple[Levels | Bins, Field]:
+    """Quantile bins, none of them empty. The end bins are labelled with the smallest and largest value seen."""
+    column_type, sample = learned.type, learned.sample
+    assert isinstance(column_type, NumericType)
+    tails = tails if column_type.has_tails else 0
     edges = quantile_edges(sample.values, sample.counts, bins, tails)
     held = np.bincount(np.searchsorted(edges, sample.values), weights=sample.counts) / sample.share
-    low, *inner, high = reading.bounds([learned.range[0], *edges.tolist(), learned.range[1]])
+    low, *inner, high = column_type.bounds([learned.range[0], *edges.tolist(), learned.range[1]])
     labels = [f"({left}, {right}]" for left, right in pairwise([low, *inner, high])]
     labels[0] = f"[{labels[0][1:]}" if low != (inner or [high])[0] else low
-    counts = tuple(held.round().astype(int).clip(1).tolist())
+    counts = held.round().astype(int).clip(1).tolist()
     # Inside the range every number has its bin; beyond it is as likely as that an end was reached by one row alone.
     once = int((sample.counts[[0, -1]] == 1).sum()) if tails else 0
     within = (float(learned.range[0]), float(learned.range[1])) if tails else None
-    return Bins(tuple(edges.tolist()), within), Field(
-        learned.name, reading.kind, tuple(labels), counts, once, ordered=True
-    )
+    coding = Bins(tuple(edges.tolist()), within)
+    return coding, field_of(learned.name, column_type, coding, labels, counts, once)
 
 
 def quantile_edges(values: FloatArray, counts: NDArray[np.int64], bins: int, tails: int = 0) -> FloatArray:

@@ -2,16 +2,13 @@
 
 NaN, None, pandas' NA and NaT are all missing; an empty text is a value of its own. Columns with a declared type keep it
 in one plain form. Columns of Python objects say nothing about their cells, so each cell becomes its canonical text, and
-what the column stands for is decided by the types found in it.
+the classes found in it decide the column's type.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, time, timedelta
-from decimal import Decimal
-from numbers import Integral, Real
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -21,31 +18,11 @@ import pyarrow.compute as pc
 import pyarrow.types as pat
 from numpy.typing import NDArray
 
+from maskdiff.encoders.table.arrays import DeclaredTexts
 from maskdiff.encoders.table.cells import cell_text
+from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, arrow_column_type, object_column_type
 from maskdiff.errors import ColumnTypeError
 
-# What a Python object stands for, the first that fits. (numpy.timedelta64 and bool call themselves integers.)
-OBJECT_FAMILIES: dict[str, tuple[type, ...]] = {
-    "duration": (timedelta, np.timedelta64),
-    "boolean": (bool, np.bool_),
-    "integer": (Integral,),
-    "number": (Real, Decimal),
-    "moment": (date, np.datetime64),
-    "time": (time,),
-}
-# What an arrow type stands for.
-ARROW_FAMILIES: tuple[tuple[Callable[[pa.DataType], bool], str], ...] = (
-    (pat.is_dictionary, "text"),
-    (pat.is_large_string, "text"),
-    (pat.is_boolean, "boolean"),
-    (pat.is_integer, "integer"),
-    (pat.is_floating, "number"),
-    (pat.is_decimal, "number"),
-    (pat.is_date, "moment"),
-    (pat.is_timestamp, "moment"),
-    (pat.is_time, "time"),
-    (pat.is_duration, "duration"),
-)
 NESTED = (list, tuple, dict, set, frozenset, np.ndarray)
 
 
@@ -66,10 +43,10 @@ def without_nan(array: Any) -> Any:
     return pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
 
 
-# Arrow has several types for one kind of cell; we go on with one of each.
+# Arrow has several types for the same cells; one plain type of each is used from here on.
 PLAIN: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any], Any]], ...] = (
-    (lambda kind: pat.is_string(kind) or pat.is_string_view(kind) or pat.is_null(kind), as_large_string),
-    (lambda kind: pat.is_floating(kind) and kind.bit_width < 64, shortest),
+    (lambda held: pat.is_string(held) or pat.is_string_view(held) or pat.is_null(held), as_large_string),
+    (lambda held: pat.is_floating(held) and held.bit_width < 64, shortest),
     (pat.is_float64, without_nan),
     (pat.is_decimal, as_wide_decimal),
     (pat.is_run_end_encoded, lambda array: plain(pc.run_end_decode(array))),
@@ -78,15 +55,11 @@ PLAIN: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any], Any]], ...] = 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One column: its cells (nulls are missing) and what its type says they stand for."""
+    """One column: its cells (nulls are missing) and its type."""
 
     name: str
     array: pa.Array
-    family: str
-
-    @property
-    def value_type(self) -> pa.DataType:
-        return self.array.type.value_type if pat.is_dictionary(self.array.type) else self.array.type
+    type: ColumnType
 
     @property
     def is_empty(self) -> bool:
@@ -123,22 +96,19 @@ def from_typed(name: str, raw: Any) -> Column:
     except (pa.ArrowException, TypeError):  # no arrow type for it (128-bit integers, sparse columns): one by one
         return from_objects(name, raw)
     held = array.type.value_type if pat.is_dictionary(array.type) else array.type
+    if isinstance(held, DeclaredTexts):
+        return Column(name, flat(array.cast(held.storage_type)), COLUMN_TYPES[held.column_type])
     if isinstance(held, pa.BaseExtensionType) or pat.is_interval(held) or is_bytes(held):
         return from_objects(name, raw)
     if pat.is_nested(held):
         raise nested_error(name, held)
     array = flat(array)
-    return Column(name, array, arrow_family(array.type))
+    return Column(name, array, arrow_column_type(array.type))
 
 
-def arrow_family(kind: pa.DataType) -> str:
-    return next(family for fits, family in ARROW_FAMILIES if fits(kind))
-
-
-def is_bytes(kind: pa.DataType) -> bool:
-    return any(
-        fits(kind) for fits in (pat.is_binary, pat.is_large_binary, pat.is_fixed_size_binary, pat.is_binary_view)
-    )
+def is_bytes(arrow_type: pa.DataType) -> bool:
+    tests = (pat.is_binary, pat.is_large_binary, pat.is_fixed_size_binary, pat.is_binary_view)
+    return any(fits(arrow_type) for fits in tests)
 
 
 def plain(array: Any) -> Any:
@@ -176,16 +146,16 @@ def from_objects(name: str, raw: Any) -> Column:
         cells[~missing] = texts(name, present.tolist())
     try:
         array = pa.array(cells, pa.large_string())
-    except UnicodeEncodeError:  # half a surrogate pair: seldom, so looked for only now
+    except UnicodeEncodeError:  # half a surrogate pair: rare, so only looked for now
         cells[~missing] = texts(name, present.tolist())
         array = pa.array(cells, pa.large_string())
-    return Column(name, array, object_family(types))
+    return Column(name, array, object_column_type(types))
 
 
 def check_types(name: str, types: set[type]) -> None:
-    if any(issubclass(kind, NESTED) for kind in types):
-        raise nested_error(name, " or ".join(sorted(kind.__name__ for kind in types)))
-    if any(issubclass(kind, (complex, np.complexfloating)) for kind in types):
+    if any(issubclass(cls, NESTED) for cls in types):
+        raise nested_error(name, " or ".join(sorted(cls.__name__ for cls in types)))
+    if any(issubclass(cls, (complex, np.complexfloating)) for cls in types):
         raise ColumnTypeError(
             f"Complex data not supported: column {name!r} holds complex numbers. "
             "Give their real and imaginary parts as two columns."
@@ -200,17 +170,6 @@ def texts(name: str, values: list[Any]) -> list[str]:
     except (TypeError, ValueError) as error:
         raise ColumnTypeError(f"column {name!r} holds values that cannot be read as text: {error}.") from error
     return list(map(known.__getitem__, pairs))
-
-
-def object_family(types: set[type]) -> str:
-    families = {family_of(kind) for kind in types}
-    if families == {"integer", "number"}:
-        return "number"
-    return families.pop() if len(families) == 1 else "text" if families else "empty"
-
-
-def family_of(kind: type) -> str:
-    return next((family for family, classes in OBJECT_FAMILIES.items() if issubclass(kind, classes)), "text")
 
 
 def nested_error(name: str, found: object) -> ColumnTypeError:

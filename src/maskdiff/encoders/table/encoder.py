@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Self
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maskdiff.codes import Codes, Schema
 from maskdiff.encoders.table.codings import ColumnCoder, learn_coder
-from maskdiff.encoders.table.column_types import cell_words
-from maskdiff.encoders.table.columns import Column
-from maskdiff.encoders.table.input import Header, Table, check_names, listed, read_table
-from maskdiff.encoders.table.statistics import FAMILIES, ColumnStatistics
-from maskdiff.errors import EmptyTableError, LeftOutWarning, ModelFileError, SettingError, UnknownColumnError
+from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, general_names
+from maskdiff.encoders.table.input import Header, Table, check_names, column_of, read_table
+from maskdiff.encoders.table.statistics import TableStatistics
+from maskdiff.errors import EmptyTableError, LeftOutWarning, ModelFileError, SettingError
 
 DROP = "drop"
-KINDS = [*filter(None, FAMILIES), DROP]
 KEEP_HINT = 'To keep a column, say how to read it: columns={name: "category"}, "number" or "date".'
-FEWEST = {"max_categories": 1, "bins": 2, "discrete_up_to": 1, "tails": 0}
+FEWEST = {"max_categories": 1, "bins": 2, "discrete_up_to": 1, "tails": 0, "max_distinct": 2}
 
 
 def n_rows(X: Any) -> int:
@@ -34,6 +32,7 @@ def take_rows(X: Any, rows: ArrayLike) -> Table:
     return read_table(X).take(rows)
 
 
+@dataclass(eq=False)
 class TableEncoder:
     """Reads tables as small integers, one alphabet per column, learned from normal rows.
 
@@ -47,16 +46,18 @@ class TableEncoder:
     - NaN, None, NA and NaT are missing: a code of its own where the normal rows had missing values, unseen elsewhere.
       An empty text is a category like any other. A constant column has one code; anything else is unseen there.
     - Beyond `max_categories`, only the most frequent categories keep their code; the others share one, "rare". The
-      folded values are remembered, as a set of their texts, so that a value never seen stays unseen. Should there be
-      more than 1,000,000 of them they are not, and every value without a code of its own is rare.
+      folded values are remembered, as a set of their texts, so that a value never seen stays unseen.
+    - Beyond `max_distinct` different values of one column, memory is saved: the rarest categories are forgotten, and
+      then every value without a code of its own is rare; of numbers, a random part of the rows is kept.
     - Row ids (20 or more texts that are all different, or integers that look like a key) and columns without any value
       are left out, with one `LeftOutWarning` that names them. Such columns are ignored at scoring, there or not.
 
     Parameters
     ----------
-    columns : how to read single columns, name -> "category", "number", "date" or "drop". It wins over what the types
-        say, and keeps a column that would be left out.
-    max_categories, bins, discrete_up_to, tails : see above.
+    columns : how to read single columns, name -> "category", "number", "date" or "drop", or the name of another
+        entry of `column_types.COLUMN_TYPES`. It wins over what the types of the cells say, and keeps a column that
+        would be left out.
+    max_categories, bins, discrete_up_to, tails, max_distinct : see above.
 
     Learned: `schema_`, `feature_names_in_`, `named_` (False: the columns came without names), `left_out_` (name ->
     reason).
@@ -72,22 +73,29 @@ class TableEncoder:
     """
 
     # What a row is made of; a column says itself where its cell stands.
-    parts = "columns"
-    places: tuple[str, ...] = ()
+    parts: ClassVar[str] = "columns"
+    places: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(
-        self,
-        columns: Mapping[str, str] | None = None,
-        max_categories: int = 1000,
-        bins: int = 10,
-        discrete_up_to: int = 20,
-        tails: int = 5,
-    ) -> None:
-        self.columns = columns
-        self.max_categories = max_categories
-        self.bins = bins
-        self.discrete_up_to = discrete_up_to
-        self.tails = tails
+    columns: Mapping[str, str] | None = None
+    max_categories: int = 1000
+    bins: int = 10
+    discrete_up_to: int = 20
+    tails: int = 5
+    max_distinct: int = 1_000_000
+
+    # Settings, as scikit-learn asks for them -------------------------------------------------------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The settings by name."""
+        return {setting.name: getattr(self, setting.name) for setting in fields(self)}
+
+    def set_params(self, **settings: Any) -> Self:
+        """Change some settings, by name."""
+        for name, value in settings.items():
+            if name not in self.get_params():
+                raise SettingError(f"TableEncoder has no setting {name!r}; it has {', '.join(self.get_params())}.")
+            setattr(self, name, value)
+        return self
 
     # Learning --------------------------------------------------------------------------------------------------------
 
@@ -96,23 +104,41 @@ class TableEncoder:
         return self.fit_batches([read_table(X).take(rows)], seed=seed)
 
     def fit_batches(self, batches: Iterable[Any], *, seed: int = 0) -> Self:
-        """Learn from tables with the same columns, each seen once; how the rows are cut into batches is no matter.
+        """Learn from tables with the same columns, each seen once; how the rows are cut into batches does not matter.
 
-        `seed` draws the rows that are kept of a number column with more than 1,000,000 distinct values.
+        `seed` draws the rows that are kept of a number column with more than `max_distinct` different values.
+        """
+        statistics = self.statistics(seed=seed)
+        for batch in batches:
+            statistics.add(read_table(batch))
+        return self.fit_statistics(statistics)
+
+    def statistics(self, *, seed: int = 0) -> TableStatistics:
+        """Statistics of no rows yet: `add` tables to them, `merge` those of other rows, then `fit_statistics`.
+
+        >>> encoder = TableEncoder()
+        >>> first, second = encoder.statistics(), encoder.statistics(seed=1)
+        >>> first.add(encoder.read([["cat"], ["dog"]]))
+        >>> second.add(encoder.read([["cat"]]))
+        >>> first.merge(second)
+        >>> encoder.fit_statistics(first).schema_.fields[0].counts
+        (2, 1)
         """
         self._check_settings()
-        statistics: dict[str, ColumnStatistics] = {}
-        header, rows = None, 0
-        for table in map(read_table, batches):
-            if header is None:
-                header = self._header(table)
-                statistics = {name: self._statistics(name, seed) for name in header.names if not self._dropped(name)}
-            for name, place in header.places(table, statistics, self.columns or ()).items():
-                statistics[name].add(column_of(table, place, name))
-            rows += table.n_rows
-        if header is None or not rows:
+        columns = self.columns or {}
+        return TableStatistics(
+            {name: COLUMN_TYPES[how] for name, how in columns.items() if how != DROP},
+            {name for name, how in columns.items() if how == DROP},
+            discrete_up_to=self.discrete_up_to,
+            max_distinct=self.max_distinct,
+            seed=seed,
+        )
+
+    def fit_statistics(self, statistics: TableStatistics) -> Self:
+        """Learn from statistics of normal rows, made by `statistics()` with the same settings."""
+        if statistics.header is None or not statistics.rows:
             raise EmptyTableError("there are no rows to learn from: 0 sample(s) while a minimum of 1 is required.")
-        return self._finish(header, statistics)
+        return self._finish(statistics.header, statistics)
 
     def fit_encode(self, X: Any, y: Any = None, *, seed: int = 0) -> Codes:
         """Learn from normal rows, and their codes."""
@@ -123,46 +149,30 @@ class TableEncoder:
             value = getattr(self, name)
             if not isinstance(value, int) or value < fewest:
                 raise SettingError(f"{name} must be an integer of at least {fewest}; got {value!r}.")
-        for name, kind in (self.columns or {}).items():
-            if kind not in KINDS:
-                raise SettingError(f"columns[{name!r}] must be one of {', '.join(KINDS)}; got {kind!r}.")
+        allowed = [*general_names(), DROP]
+        for name, how in (self.columns or {}).items():
+            if how not in allowed:
+                raise SettingError(f"columns[{name!r}] must be one of {', '.join(allowed)}; got {how!r}.")
 
-    def _header(self, table: Table) -> Header:
-        """The columns of the first batch, checked against those that `columns` speaks of."""
-        header = Header.of(table)
-        unknown = [name for name in self.columns or () if name not in header.names and not self._dropped(name)]
-        if unknown:
-            raise UnknownColumnError(
-                f"columns= says how to read {listed(unknown)}, but the table has only {listed(header.names)}."
-            )
-        return header
-
-    def _dropped(self, name: str) -> bool:
-        return (self.columns or {}).get(name) == DROP
-
-    def _statistics(self, name: str, seed: int) -> ColumnStatistics:
-        asked = (self.columns or {}).get(name)
-        return ColumnStatistics(name, asked, discrete_up_to=self.discrete_up_to, seed=seed)
-
-    def _finish(self, header: Header, statistics: Mapping[str, ColumnStatistics]) -> Self:
-        noticed = {name: reason for name, learned in statistics.items() if (reason := learned.left_out())}
-        asked = {name: "dropped, as asked" for name in header.names if self._dropped(name)}
-        left_out = {name: (noticed | asked)[name] for name in header.names if name in noticed or name in asked}
+    def _finish(self, header: Header, statistics: TableStatistics) -> Self:
+        useless = {name: reason for name, learned in statistics.columns.items() if (reason := learned.left_out())}
+        dropped = dict.fromkeys(statistics.dropped, "dropped, as asked")
+        left_out = {name: (useless | dropped)[name] for name in header.names if name in useless or name in dropped}
         if len(left_out) == len(header.names):
             raise EmptyTableError(
                 f"no column is left to learn from. Left out: {reasons(left_out)}. {KEEP_HINT} A column of texts is for "
                 "TextDetector.",
                 setting="text",
             )
-        kept = [learned for name, learned in statistics.items() if name not in noticed]
+        kept = [learned for name, learned in statistics.columns.items() if name not in useless]
         for learned in kept:
             learned.check_finite()
         coders = [
             learn_coder(one, bins=self.bins, tails=self.tails, max_categories=self.max_categories) for one in kept
         ]
-        missing = {name: learned.missing / learned.rows for name, learned in statistics.items()}
-        if noticed:
-            warnings.warn(f"left out: {reasons(noticed)}. {KEEP_HINT}", LeftOutWarning, stacklevel=4)
+        missing = {name: learned.missing / learned.rows for name, learned in statistics.columns.items()}
+        if useless:
+            warnings.warn(f"left out: {reasons(useless)}. {KEEP_HINT}", LeftOutWarning, stacklevel=5)
         return self._adopt(header, coders, left_out, missing)
 
     def _adopt(self, header: Header, coders: list[ColumnCoder], left_out: dict[str, str], missing: Any) -> Self:
@@ -200,11 +210,11 @@ class TableEncoder:
         places, names = self._places(table), self.schema_.names
         number = {name: j for j, name in enumerate(names)}
         which = np.array([number[field] if isinstance(field, str) else field for field in fields], dtype=np.int64)
-        at, words = np.asarray(rows, dtype=np.int64), np.empty(len(which), dtype=object)
+        at, texts = np.asarray(rows, dtype=np.int64), np.empty(len(which), dtype=object)
         for j in np.unique(which).tolist():
             column = column_of(table.take(at[which == j]), places[names[j]], names[j])
-            words[which == j] = cell_words(column)
-        return list(words)
+            texts[which == j] = self._coders[j].column_type.display(column)
+        return list(texts)
 
     def summary(self) -> list[dict[str, Any]]:
         """How each column was read: name, type, number of codes, share of missing values, why it was left out.
@@ -224,6 +234,11 @@ class TableEncoder:
             for name in self._fitted_header.names
         ]
 
+    @property
+    def column_types_(self) -> dict[str, ColumnType]:
+        """The type each column of the schema is read as."""
+        return {coder.field.name: coder.column_type for coder in self._coders}
+
     def _places(self, table: Table) -> dict[str, int]:
         return self._fitted_header.places(table, self.schema_.names, self.columns or ())
 
@@ -232,7 +247,7 @@ class TableEncoder:
     def to_state(self) -> dict[str, Any]:
         """Everything that was set and learned, as plain texts, numbers, lists and dicts."""
         return {
-            "settings": {"columns": dict(self.columns or {}) or None, **{name: getattr(self, name) for name in FEWEST}},
+            "settings": self.get_params() | {"columns": dict(self.columns or {}) or None},
             "names": list(self._fitted_header.names),
             "named": self.named_,
             "left_out": dict(self.left_out_),
@@ -261,11 +276,6 @@ class TableEncoder:
         if not kept or kept != [name for name in header.names if name not in left_out]:
             raise ModelFileError("the model file is damaged: its columns do not match their names.")
         return encoder._adopt(header, coders, left_out, missing)
-
-
-def column_of(table: Table, place: int, name: str) -> Column:
-    """The column at this place, under the name it had at fit."""
-    return replace(table.column(place), name=name)
 
 
 def reasons(left_out: Mapping[str, str]) -> str:

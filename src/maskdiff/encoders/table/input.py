@@ -1,4 +1,4 @@
-"""Whatever table is handed in, as named columns.
+"""Tables of any library as named columns.
 
 pandas, polars and pyarrow come through narwhals; NumPy arrays and lists of rows are read by position, their columns
 named x0, x1, ... A column is converted only when it is asked for, so columns that are left out are never touched.
@@ -131,6 +131,11 @@ def describe(X: Any) -> str:
     remedies = {"LazyFrame": " (call .collect() first)", "sparse": " (sparse: call .toarray() first)"}
     found = f"{type(X).__module__}.{type(X).__name__}"
     return found + "".join(remedy for word, remedy in remedies.items() if word in found)
+
+
+def column_of(table: Table, place: int, name: str) -> Column:
+    """The column at this place, under the name it had at fit."""
+    return replace(table.column(place), name=name)
 
 
 def check_names(names: Iterable[Any]) -> None:

@@ -1,15 +1,15 @@
-"""What is learned about a column, one batch of normal rows at a time; every row is seen once.
+"""What is learned about the columns of normal rows; every row is seen once, in batches.
 
-Categories are counted exactly up to `DISTINCT_LIMIT` different ones; beyond it the rarest so far are forgotten, all but
-their number. Of numbers the distinct values are kept with their counts up to the same limit; beyond it the rows are
-thinned, each kept with the same probability.
+Statistics of different rows merge: `a.merge(b)` knows what one pass over the rows of a and then those of b would.
+Up to `max_distinct` different values of a column this is exact. Beyond it, the rarest categories so far are forgotten,
+all but their number, so a category may be counted as several; of numbers, rows are thinned, each kept with the same
+probability; and a key of integers is only compared with part of the values before.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
 from typing import Any
 from zlib import crc32
 
@@ -17,109 +17,46 @@ import numpy as np
 import pyarrow.types as pat
 from numpy.typing import NDArray
 
-from maskdiff.codes import FloatArray
-from maskdiff.encoders.table.cells import TICK_TEXT
-from maskdiff.encoders.table.column_types import ORDERED, READINGS, Key
+from maskdiff.encoders.table.column_types import CATEGORY, ColumnType, Key, NumericType
 from maskdiff.encoders.table.columns import Column
-from maskdiff.errors import ColumnError, ColumnTypeError
-
-DISTINCT_LIMIT = 1_000_000
-# With fewer rows than this, values that all differ are no sign of a row id.
-FEWEST_IDS = 20
-# A key that is not in order still fills its range: fewer than this many numbers for each row.
-LOOSEST_KEY = 10
-# How a column is read: as its type says, or as it was asked for, where its values allow.
-FAMILIES: dict[str | None, Callable[[str], str]] = {
-    None: lambda family: family,
-    "category": lambda family: "text",
-    "number": lambda family: family if family in ("integer", "number") else "number",
-    "date": lambda family: family if family in TICK_TEXT else "moment",
-}
-
-
-@dataclass
-class NumberSample:
-    """Distinct numbers in order, and how many of the rows seen held each; of all rows, `share` are in the sample."""
-
-    generator: np.random.Generator
-    limit: int = DISTINCT_LIMIT
-    values: FloatArray = field(default_factory=lambda: np.empty(0))
-    counts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    share: float = 1.0
-
-    def add(self, numbers: FloatArray) -> None:
-        values, counts = np.unique(numbers, return_counts=True)
-        counts = self.generator.binomial(counts, self.share) if self.share < 1 else counts
-        self._merge(values, counts)
-        while len(self.values) > self.limit:
-            self.counts = self.generator.binomial(self.counts, 0.5)
-            self.share /= 2
-            self._keep(self.counts > 0)
-
-    def _merge(self, values: FloatArray, counts: NDArray[np.int64]) -> None:
-        self.values, place = np.unique(np.concatenate([self.values, values]), return_inverse=True)
-        both = np.concatenate([self.counts, counts])
-        self.counts = np.bincount(place, weights=both, minlength=len(self.values)).astype(np.int64)
-        self._keep(self.counts > 0)
-
-    def _keep(self, chosen: NDArray[np.bool_]) -> None:
-        self.values, self.counts = self.values[chosen], self.counts[chosen]
-
-
-@dataclass
-class KeyWatch:
-    """Whether integers, in row order, look like a key: strictly rising or falling, or all different and dense.
-
-    Compared as integers, for two huge ones may be the same float. All values of one batch are compared, and with those
-    of the batches before it, of which up to `limit` are kept.
-    """
-
-    limit: int = DISTINCT_LIMIT
-    rising: bool = True
-    falling: bool = True
-    distinct: bool = True
-    seen: int = 0
-    bounds: tuple[int, ...] = ()
-    last: NDArray[Any] = field(default_factory=lambda: np.empty(0, np.int64))
-    values: NDArray[Any] = field(default_factory=lambda: np.empty(0, np.int64))
-
-    def add(self, integers: NDArray[Any]) -> None:
-        line = np.concatenate([self.last, integers])
-        self.rising &= bool((line[:-1] < line[1:]).all())
-        self.falling &= bool((line[:-1] > line[1:]).all())
-        self._compare(np.concatenate([self.values, integers]))
-        ends = (*self.bounds, int(integers.min()), int(integers.max()))
-        self.bounds, self.last = (min(ends), max(ends)), integers[-1:]
-        self.seen += len(integers)
-
-    def _compare(self, together: NDArray[Any]) -> None:
-        if self.distinct:  # most integers are seen twice in the first batch, and that is the end of it
-            values = np.unique(together)
-            self.distinct = len(values) == len(together)
-            self.values = values if len(values) <= self.limit or not self.seen else self.values
-
-    @property
-    def is_key(self) -> bool:
-        if self.seen < FEWEST_IDS:
-            return False
-        dense = self.bounds[1] - self.bounds[0] < LOOSEST_KEY * self.seen
-        return self.rising or self.falling or (self.distinct and dense)
+from maskdiff.encoders.table.input import Header, Table, column_of, listed
+from maskdiff.encoders.table.key_watch import KeyWatch
+from maskdiff.encoders.table.number_sample import NumberSample
+from maskdiff.errors import ColumnError, ColumnTypeError, UnknownColumnError
 
 
 class ColumnStatistics:
-    """All that is learned about one column; `asked` is how the user wants it read, None to go by its type."""
+    """All that is learned about one column. `requested` is the type the user named, None to go by the cells."""
 
-    def __init__(self, name: str, asked: str | None, *, discrete_up_to: int, seed: int) -> None:
+    def __init__(
+        self, name: str, requested: ColumnType | None, *, discrete_up_to: int, max_distinct: int, seed: int
+    ) -> None:
         self.name = name
-        self.asked = asked
+        self.requested = requested
         self.discrete_up_to = discrete_up_to
+        self.max_distinct = max_distinct
         self.rows = self.missing = self.infinite = 0
-        self.family: str | None = None
+        self.found: ColumnType | None = None
         self.levels: Counter[Key] | None = Counter()  # None: numbers with too many values to be categories
-        self.forgotten: Counter[int] = Counter()  # how many categories were forgotten after so many rows
-        self.sample = NumberSample(np.random.default_rng([seed, crc32(name.encode())]))
+        self.forgotten: Counter[int] = Counter()  # number of rows -> how many categories with so many were forgotten
+        self.sample = NumberSample(np.random.default_rng([seed, crc32(name.encode())]), max_distinct)
         self.range = (np.inf, -np.inf)
-        self.key = KeyWatch()
+        self.key = KeyWatch(max_distinct)
+
+    @property
+    def present(self) -> int:
+        """How many cells are not missing."""
+        return self.rows - self.missing
+
+    @property
+    def type(self) -> ColumnType:
+        """The type the column is read as."""
+        return self.found or (self.requested or CATEGORY).refined(CATEGORY)
+
+    @property
+    def n_categories(self) -> int:
+        """How many different categories there were; one that came back after it was forgotten counts again."""
+        return len(self.levels or ()) + self.forgotten.total()
 
     def add(self, column: Column) -> None:
         """One more batch."""
@@ -127,79 +64,88 @@ class ColumnStatistics:
         self.missing += column.array.null_count
         if column.is_empty:
             return
-        self.family = self._merged(FAMILIES[self.asked](column.family))
-        if self.family in ORDERED:
-            self._measure(column)
+        self.found = self._together(column.type if self.requested is None else self.requested.refined(column.type))
+        if isinstance(self.found, NumericType):
+            self._measure(column, self.found)
         if self.levels is not None:
-            self._count(column, self.levels)
-        if self.family == "integer" and self.asked is None and not self.infinite:
-            self.key.add(integers_of(column))
+            self._count(column, self.found, self.levels)
+        if self.found.may_number_rows and self.requested is None and not self.infinite:
+            self.key.add(integers_of(column, self.found))
 
-    def _merged(self, family: str) -> str:
-        if self.family in (None, family):
-            return family
-        if {self.family, family} == {"integer", "number"}:
-            return "number"
-        raise ColumnTypeError(
-            f"column {self.name!r} held {self.family} values in one batch and {family} values in the next. "
-            f'Say how to read it: columns={{{self.name!r}: "category"}}.'
-        )
+    def merge(self, other: ColumnStatistics) -> None:
+        """What was learned from rows that follow these."""
+        self.rows += other.rows
+        self.missing += other.missing
+        if other.found is None:
+            return
+        self.found = self._together(other.found)
+        self.infinite += other.infinite
+        self.sample.merge(other.sample)
+        self.range = (min(self.range[0], other.range[0]), max(self.range[1], other.range[1]))
+        self.key.merge(other.key)
+        self.forgotten += other.forgotten
+        self.levels = None if self.levels is None or other.levels is None else self.levels + other.levels
+        self._limit_levels()
 
-    def _measure(self, column: Column) -> None:
-        numbers = ORDERED[str(self.family)].numbers(column)
-        self._check_readable(column, np.isnan(numbers) & ~column.missing)
+    def _together(self, found: ColumnType) -> ColumnType:
+        both = found if self.found is None else self.found.together(found)
+        if both is None:
+            raise ColumnTypeError(
+                f"column {self.name!r} held {self.type.name} values in one batch and {found.name} values in the next. "
+                f'Say how to read it: columns={{{self.name!r}: "category"}}.'
+            )
+        return both
+
+    def _measure(self, column: Column, column_type: NumericType) -> None:
+        numbers = column_type.numbers(column)
+        self._check_readable(column, column_type, np.isnan(numbers) & ~column.missing)
         self.infinite += int(np.isinf(numbers).sum())
         finite = numbers[np.isfinite(numbers)]
         self.sample.add(finite)
         self.range = (finite.min(initial=self.range[0]), finite.max(initial=self.range[1]))
-        if len(self.sample.values) > self.discrete_up_to:
-            self.levels = None
+        self._limit_levels()
 
-    def _check_readable(self, column: Column, unreadable: NDArray[np.bool_]) -> None:
+    def _count(self, column: Column, column_type: ColumnType, levels: Counter[Key]) -> None:
+        values, index = column.distinct()
+        counts = np.bincount(index[index >= 0], minlength=len(values))
+        keys = column_type.keys(column, values)
+        self._check_readable(column, column_type, np.array([*(key is None for key in keys), False])[index])
+        for key, count in zip(keys, counts.tolist(), strict=True):
+            if count and key is not None:
+                levels[key] += count
+        self._limit_levels()
+
+    def _check_readable(self, column: Column, column_type: ColumnType, unreadable: NDArray[np.bool_]) -> None:
         if not unreadable.any():
             return
         example = column.array[int(unreadable.argmax())].as_py()
         raise ColumnTypeError(
-            f"column {self.name!r} was to be read as {ORDERED[str(self.family)].kind}, but {unreadable.sum()} of its "
-            f'values cannot be, {example!r} for one. Make them missing, or read it as it is: "category".'
+            f"column {self.name!r} was to be read as {column_type.general}, but {unreadable.sum()} of its values "
+            f'cannot be, {example!r} for one. Make them missing, or read it as it is: "category".'
         )
 
-    def _count(self, column: Column, levels: Counter[Key]) -> None:
-        values, index = column.distinct()
-        counts = np.bincount(index[index >= 0], minlength=len(values))
-        keys = READINGS[str(self.family)].keys(column, values)
-        for key, count in zip(keys, counts.tolist(), strict=True):
-            if count and key is not None:
-                levels[key] += count
-        if self.family in ORDERED and len(levels) > self.discrete_up_to:
-            self.levels = None
-        elif len(levels) > DISTINCT_LIMIT:
-            self._forget(levels)
+    def _limit_levels(self) -> None:
+        """Numbers with more than a few values are no categories; of too many categories the rarest are forgotten."""
+        if self.levels is None:
+            return
+        if isinstance(self.found, NumericType):
+            if max(len(self.sample.values), len(self.levels)) > self.discrete_up_to:
+                self.levels = None
+        elif len(self.levels) > self.max_distinct:
+            self._forget(self.levels)
 
     def _forget(self, levels: Counter[Key]) -> None:
-        """Half of the limit is enough to know the frequent ones, and a row id needs not be held in memory."""
+        """Half of the limit is enough to know the frequent ones, and a row id need not be held in memory."""
         by_count = np.sort(np.fromiter(levels.values(), np.int64, len(levels)))
-        most = int(by_count[-(DISTINCT_LIMIT // 2) - 1])
+        most = int(by_count[-(self.max_distinct // 2) - 1])
         for key in [key for key, count in levels.items() if count <= most]:
             self.forgotten[levels.pop(key)] += 1
 
-    @property
-    def n_categories(self) -> int:
-        """How many different categories there were; one that came back after it was forgotten counts again."""
-        return len(self.levels or ()) + self.forgotten.total()
-
     def left_out(self) -> str | None:
         """Why this column says nothing about a row, None if it does."""
-        present = self.rows - self.missing
-        if self.asked is not None:
+        if self.requested is not None:
             return None
-        if not present:
-            return "all values are missing"
-        if self.family == "text" and self.n_categories == present >= FEWEST_IDS:
-            return "a row id: all its values are different"
-        if self.family == "integer" and self.key.is_key:
-            return "a row id: a key of integers that are all different"
-        return None
+        return self.type.row_id(self) if self.present else "all values are missing"
 
     def check_finite(self) -> None:
         if self.infinite:
@@ -209,10 +155,58 @@ class ColumnStatistics:
             )
 
 
-def integers_of(column: Column) -> NDArray[Any]:
+class TableStatistics:
+    """All that is learned about the columns of a table, but for those in `dropped`.
+
+    `requested` are the types the user named, name -> type; `limits` are the settings of `ColumnStatistics`.
+    """
+
+    def __init__(self, requested: Mapping[str, ColumnType], dropped: Collection[str], **limits: int) -> None:
+        self.requested = requested
+        self.dropped = dropped
+        self.limits: dict[str, Any] = limits
+        self.rows = 0
+        self.header: Header | None = None
+        self.columns: dict[str, ColumnStatistics] = {}
+
+    def add(self, table: Table) -> None:
+        """One more batch; its columns have to be those of the first one."""
+        header = self.header or self._begin(Header.of(table))
+        places = header.places(table, self.columns, [*self.requested, *self.dropped])
+        for name, place in places.items():
+            self.columns[name].add(column_of(table, place, name))
+        self.rows += table.n_rows
+
+    def merge(self, other: TableStatistics) -> None:
+        """What was learned from rows that follow these."""
+        if other.header is None:
+            return
+        if self.header is None:
+            self._begin(other.header)
+        if set(self.columns) != set(other.columns):
+            raise UnknownColumnError(
+                f"statistics of different columns cannot be merged: {listed(self.columns)}; {listed(other.columns)}."
+            )
+        for name, learned in other.columns.items():
+            self.columns[name].merge(learned)
+        self.rows += other.rows
+
+    def _begin(self, header: Header) -> Header:
+        unknown = [name for name in self.requested if name not in header.names]
+        if unknown:
+            raise UnknownColumnError(
+                f"columns= says how to read {listed(unknown)}, but the table has only {listed(header.names)}."
+            )
+        kept = [name for name in header.names if name not in self.dropped]
+        self.columns = {name: ColumnStatistics(name, self.requested.get(name), **self.limits) for name in kept}
+        self.header = header
+        return header
+
+
+def integers_of(column: Column, column_type: ColumnType) -> NDArray[Any]:
     """The integers that are there, in row order, as 64-bit integers where they fit."""
     if not pat.is_integer(column.array.type):
         values, index = column.distinct()
-        return np.array(ORDERED["integer"].keys(column, values), dtype=object)[index[index >= 0]]
+        return np.array(column_type.keys(column, values), dtype=object)[index[index >= 0]]
     present: NDArray[Any] = column.array.drop_null().to_numpy(zero_copy_only=False)
     return present.astype(object if present.max() > np.iinfo(np.int64).max else np.int64)

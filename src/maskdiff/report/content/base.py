@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from maskdiff.codes import IntArray
 from maskdiff.detectors import Verdicts
-from maskdiff.encoders.table.column_types import cell_words
 from maskdiff.encoders.table.input import Table
 from maskdiff.encoders.tokens.input import TokenRows
 from maskdiff.errors import ColumnTypeError
@@ -126,6 +125,7 @@ class RowContent(Protocol):
 def context_texts(table: Table, name: str) -> list[str]:
     """The cells of a context column; empty where they are no single values."""
     try:
-        return [display_value(text) for text in cell_words(table.column(table.names.index(name)))]
+        column = table.column(table.names.index(name))
+        return [display_value(text) for text in column.type.display(column)]
     except ColumnTypeError:
         return [""] * table.n_rows

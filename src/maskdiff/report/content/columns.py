@@ -10,6 +10,7 @@ import numpy as np
 
 from maskdiff.codes import Codes
 from maskdiff.detectors import Detector, Verdicts
+from maskdiff.encoders.table.column_types import COLUMN_TYPES
 from maskdiff.encoders.table.input import Table
 from maskdiff.report.alarms import Alarm, ExplainedCell
 from maskdiff.report.content.base import ReportRows, ScoreShare, Wording
@@ -90,7 +91,7 @@ class ColumnContent:
         rows = np.arange(table.n_rows)
         columns = []
         for at, field in enumerate(codes.schema):
-            number = field.type == "number"
+            number = COLUMN_TYPES[field.type].is_decimal
             texts = self.encoder.display(table, rows, [at] * len(rows))
             columns.append([display_value(text, number=number) for text in texts])
         return list(zip(*columns, strict=True))
@@ -105,13 +106,13 @@ class ColumnContent:
         for line in explained.itertuples(index=False):
             i, j = int(line.row), at[line.column]
             code, field = int(verdicts.codes.values[i, j]), fields[j]
-            value = display_value(line.value, number=field.type == "number")
+            value = display_value(line.value, number=COLUMN_TYPES[field.type].is_decimal)
             cell = ExplainedCell(
                 field=j,
                 value=value,
                 pattern=value if not field.ordered or code == field.size else field.label(code),
                 share=float(line.share),
-                expected=display_value(line.expected, number=field.type == "number"),
+                expected=display_value(line.expected, number=COLUMN_TYPES[field.type].is_decimal),
                 probability=float(line.expected_probability),
                 odd=bool(odd[i, j]),
                 unseen=code == field.size,

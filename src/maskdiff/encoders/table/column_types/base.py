@@ -1,0 +1,180 @@
+"""ColumnType: everything maskdiff knows about one type of column, in one object.
+
+Every place that has to know what a column holds asks this object: the encoder (recognise, read, code, display), the
+statistics (row ids, types that change between batches), the CSV reader (which texts are of this type) and the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maskdiff.codes import FloatArray
+from maskdiff.encoders.table.arrays import canonical_texts, declared
+from maskdiff.errors import ColumnTypeError
+
+if TYPE_CHECKING:
+    from maskdiff.encoders.table.columns import Column
+    from maskdiff.encoders.table.statistics import ColumnStatistics
+
+Key = str | int | float
+
+# Labels that have a meaning of their own.
+RESERVED = ("", "missing", "rare", "unseen")
+
+
+class ColumnType:
+    """One type of column. The defaults are those of a type whose cells are texts, each a category.
+
+    Cells become keys (texts or numbers, compared for equality) and keys become codes. A cell that cannot be read has
+    the key None: it is refused at fit, and unseen at scoring. To add a type, subclass this, override `key` and what
+    else differs, and enter an instance in `COLUMN_TYPES`.
+    """
+
+    name: str
+    # What the codes of such a column are called.
+    unit = "categories"
+    # Whether its texts are decimal numbers, which may be shortened where they are shown.
+    is_decimal = False
+    # Whether levels, in the order of their keys, are steps: S, M, L are, colours are not.
+    ordered_levels = False
+    # What its keys may be; a model file with other ones is damaged.
+    key_types: tuple[type, ...] = (str,)
+    # The type of a column that holds this one in some batches and that one in others.
+    widens_to: str | None = None
+
+    @property
+    def general(self) -> str:
+        """The name that users give and see: an integer, for one, is a special case of a number."""
+        return self.name
+
+    @property
+    def plural(self) -> str:
+        """Its cells, in messages."""
+        return f"{self.general} values"
+
+    # Recognising -----------------------------------------------------------------------------------------------------
+
+    # Classes of Python objects that are of this type.
+    python_types: tuple[type, ...] = ()
+
+    def is_arrow(self, arrow_type: pa.DataType) -> bool:
+        """Whether arrow columns of this type are of it."""
+        return False
+
+    def refined(self, found: ColumnType) -> ColumnType:
+        """The type that reads cells of type `found` where the user named this one: itself or a special case of it."""
+        return found if found.general == self.name else self
+
+    def together(self, other: ColumnType) -> ColumnType | None:
+        """The type of a column that holds both; None if there is none."""
+        if other.name in (self.name, self.widens_to):
+            return other
+        return self if other.widens_to == self.name else None
+
+    # Whether its keys are integers that may number the rows: they are watched in row order.
+    may_number_rows = False
+
+    def row_id(self, learned: ColumnStatistics) -> str | None:
+        """Why a column with these statistics only numbers the rows; None if it does not."""
+        return None
+
+    # CSV -------------------------------------------------------------------------------------------------------------
+
+    # What every text of such a column matches, without the spaces around it; None: no texts are taken for this type.
+    csv_pattern: str | None = None
+    # Whether a column with missing cells can still be of this type.
+    csv_missing = True
+    # Whether texts in a file that declares types (JSON, Parquet) can be of this type too.
+    in_declared_texts = True
+
+    def fits_csv(self, texts: pa.Array) -> bool:
+        """Whether these distinct texts, none missing, are all of this type."""
+        if self.csv_pattern is None or not all_match(texts, self.csv_pattern):
+            return False
+        try:
+            self.from_csv(texts)
+        except (pa.ArrowInvalid, ValueError, OverflowError):  # 2024-02-31, or too many digits
+            return False
+        return True
+
+    def from_csv(self, texts: pa.Array) -> pa.Array:
+        """Texts that fit, as an array that is recognised as this type."""
+        return declared(texts, self.name)
+
+    def quick_csv(self, texts: pa.Array) -> pa.Array:
+        """Texts to be scored, in a form that is read faster and into the same keys, if there is one."""
+        return texts
+
+    # Reading and display ---------------------------------------------------------------------------------------------
+
+    def key(self, text: str) -> Key | None:
+        """The key of a cell with this canonical text."""
+        return text
+
+    def keys(self, column: Column, values: pa.Array) -> Sequence[Key | None]:
+        """The key of each of these values of the column, none of them null."""
+        return [self.key(text) for text in canonical_texts(values)]
+
+    def texts(self, keys: Sequence[Any]) -> list[str]:
+        """What a person reads for these keys; different keys get different texts."""
+        return [str(key) for key in keys]
+
+    def display(self, column: Column) -> list[str]:
+        """Every cell as a person reads it."""
+        values, index = column.distinct()
+        texts = [*map(escaped, canonical_texts(values)), "missing"]
+        return [texts[place] for place in index.tolist()]
+
+
+class NumericType(ColumnType):
+    """A type whose keys are numbers. More than a few distinct ones are cut into bins."""
+
+    unit = "bins"
+    key_types: tuple[type, ...] = (int, float)
+    # Whether the ends of the range are cut finer, and what is beyond it is unseen.
+    has_tails = True
+
+    def numbers(self, column: Column) -> FloatArray:
+        """The number of each cell, NaN where it is missing or cannot be read, shape (n,)."""
+        values, index = column.distinct()
+        keys = self.keys(column, values)
+        return np.array([*(np.nan if key is None else float(key) for key in keys), np.nan])[index]
+
+    def bounds(self, numbers: Sequence[float]) -> list[str]:
+        """Texts of these numbers, as short as keeps them apart."""
+        return self.texts(numbers)
+
+
+def escaped(text: str) -> str:
+    """A value that happens to be called "missing" is not a missing value.
+
+    >>> escaped("missing"), escaped("red")
+    ("'missing'", 'red')
+    """
+    return repr(text) if text in RESERVED else text
+
+
+def all_match(texts: pa.Array, pattern: str) -> bool:
+    """Whether every text, without the spaces around it, matches."""
+    return bool(pc.all(pc.match_substring_regex(pc.utf8_trim_whitespace(texts), pattern)).as_py())
+
+
+def first_distinct(values: Sequence[Any], candidates: Iterable[list[str]]) -> list[str]:
+    """The first list of texts that keeps different values apart, or else the last."""
+    wanted, texts = len(set(values)), [str(value) for value in values]
+    for texts in candidates:
+        if len(set(texts)) == wanted:
+            break
+    return texts
+
+
+def type_error(column: Column, column_type: ColumnType, found: object) -> ColumnTypeError:
+    return ColumnTypeError(
+        f"column {column.name!r} was to be read as {column_type.plural}, but holds {found}. Convert the column, "
+        f"or fit with columns={{{column.name!r}: ...}} naming how to read it."
+    )
