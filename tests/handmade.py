@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from maskdiff.codes import Codes, Field, Schema
+from maskdiff.codes.windows import Windows, cut_rows
 from maskdiff.masking import MaskedViews, as_rows
 
 
@@ -41,6 +42,13 @@ def random_codes(n: int, sizes: Sequence[int], seed: int = 0) -> Codes:
         columns.append(rng.permutation(np.concatenate([np.arange(size), skewed])[:n]))
     values = np.stack(columns, axis=1)
     return codes_of(values, schema_of(values, sizes))
+
+
+def windows_of(rows: Sequence[Sequence[int]], schema: Schema, *, max_length: int = 64, overlap: int = 16) -> Windows:
+    """Rows of token codes, each of its own length, cut into windows."""
+    codes = np.concatenate([np.empty(0, np.int64), *(np.asarray(row, dtype=np.int64) for row in rows)])
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    return cut_rows(codes, lengths, schema, max_length=max_length, overlap=overlap)
 
 
 def views_of(codes: Codes, hidden: Any, mask_rate: float = 0.5) -> MaskedViews:

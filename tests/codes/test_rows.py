@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from maskdiff.codes import Codes, Field, Schema
-from maskdiff.codes.windows import cut_rows, narrowed
+from maskdiff.codes.windows import narrowed
+
+from ..handmade import windows_of
 
 TOKENS = Schema((Field("text", "token", tuple("abc"), (5, 5, 5)),))
 ONE_COLUMN = Schema((Field("a", "category", tuple("abc"), (5, 5, 5)),))
@@ -15,13 +17,13 @@ TWO_COLUMNS = Schema((ONE_COLUMN.fields[0], Field("b", "category", tuple("xy"), 
 
 @pytest.mark.parametrize("lengths", [(3, 1), (2, 2), (1, 1), (0,)], ids=str)
 def test_rows_cut_into_windows_are_tokens(lengths: tuple[int, ...]) -> None:
-    rows = cut_rows([np.zeros(n, np.int64) for n in lengths], TOKENS, max_length=5, overlap=1)
+    rows = windows_of([[0] * n for n in lengths], TOKENS, max_length=5, overlap=1)
     assert rows.is_tokens
     assert rows.lengths.tolist() == list(lengths)
 
 
 def test_tokens_without_padding_are_still_tokens() -> None:
-    rows = narrowed(cut_rows([np.zeros(2, np.int64)] * 3, TOKENS, max_length=5, overlap=1))
+    rows = narrowed(windows_of([[0, 0]] * 3, TOKENS, max_length=5, overlap=1))
     assert rows.real is None
     assert rows.is_tokens
     assert rows.lengths.tolist() == [2, 2, 2]

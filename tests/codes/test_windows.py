@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maskdiff.codes import Field, Schema
-from maskdiff.codes.windows import check_window, cut_rows, narrowed, window_starts
+from maskdiff.codes.windows import check_window, narrowed, ranges, window_starts
 from maskdiff.errors import SettingError
+
+from ..handmade import windows_of
 
 SCHEMA = Schema((Field("text", "token", tuple("abcdefghij"), (5,) * 10),))
 
@@ -22,7 +24,8 @@ def rows_of(lengths):
 @given(st.integers(0, 60), st.integers(1, 12), st.data())
 def test_windows_cover_a_row_from_its_first_to_its_last_token(length, max_length, data):
     overlap = data.draw(st.integers(0, max_length - 1))
-    starts = window_starts(length, max_length, overlap)
+    row, starts = window_starts(np.array([length]), max_length=max_length, overlap=overlap)
+    assert not row.any()
     covered = {position for start in starts for position in range(start, min(start + max_length, length))}
     assert covered == set(range(length))
     assert all(start + max_length <= length for start in starts) or length <= max_length
@@ -33,7 +36,7 @@ def test_windows_cover_a_row_from_its_first_to_its_last_token(length, max_length
 def test_every_token_counts_exactly_once(lengths, max_length, data):
     overlap = data.draw(st.integers(0, max_length - 1))
     rows = rows_of(lengths)
-    windows = cut_rows(rows, SCHEMA, max_length=max_length, overlap=overlap)
+    windows = windows_of(rows, SCHEMA, max_length=max_length, overlap=overlap)
     line, field = np.nonzero(windows.counts)
     assert windows.real[line, field].all()
     for number, row in enumerate(rows):
@@ -44,8 +47,34 @@ def test_every_token_counts_exactly_once(lengths, max_length, data):
     assert windows.row_lengths.tolist() == lengths
 
 
-def test_a_token_counts_in_the_window_where_it_stands_furthest_from_an_edge():
-    windows = cut_rows(rows_of([20]), SCHEMA, max_length=8, overlap=4)
+@given(st.lists(st.integers(0, 40), max_size=6), st.integers(1, 9), st.data())
+def test_rows_are_cut_each_as_if_it_were_alone(lengths, max_length, data):
+    overlap = data.draw(st.integers(0, max_length - 1))
+    row, start = window_starts(np.array(lengths, dtype=np.int64), max_length=max_length, overlap=overlap)
+    alone = [window_starts(np.array([n]), max_length=max_length, overlap=overlap)[1].tolist() for n in lengths]
+    assert [start[row == number].tolist() for number in range(len(lengths))] == alone
+    assert (np.diff(row) >= 0).all()
+
+
+@given(st.lists(st.tuples(st.integers(-9, 9), st.integers(0, 5)), max_size=6))
+def test_ranges_are_runs_of_integers(runs):
+    first, length = np.array(runs, dtype=np.int64).reshape(-1, 2).T
+    assert ranges(first, length).tolist() == [number for a, n in runs for number in range(a, a + n)]
+
+
+def test_rows_are_taken_with_all_their_windows_and_numbered_anew():
+    rows = rows_of([3, 20, 0, 9])
+    windows = windows_of(rows, SCHEMA, max_length=8, overlap=4)
+    taken = windows.take_rows(np.array([3, 1, 3, 2]))
+    assert taken.row_lengths.tolist() == [9, 20, 9, 0]
+    again = windows_of([rows[i] for i in (3, 1, 3, 2)], SCHEMA, max_length=8, overlap=4)
+    for name in ("values", "real", "row", "start", "counted"):
+        np.testing.assert_array_equal(getattr(taken, name), getattr(again, name))
+    assert len(windows.take_rows(np.array([], dtype=np.int64))) == 0
+
+
+def test_a_token_counts_in_the_window_where_it_is_furthest_from_an_edge():
+    windows = windows_of(rows_of([20]), SCHEMA, max_length=8, overlap=4)
     for position in range(20):
         held = [(line, position - start) for line, start in enumerate(windows.start) if 0 <= position - start < 8]
         room = {line: min(at, 7 - at) for line, at in held}
@@ -56,7 +85,7 @@ def test_a_token_counts_in_the_window_where_it_stands_furthest_from_an_edge():
 
 
 def test_a_row_without_tokens_is_one_line_of_padding():
-    windows = cut_rows(rows_of([3, 0]), SCHEMA, max_length=8, overlap=2)
+    windows = windows_of(rows_of([3, 0]), SCHEMA, max_length=8, overlap=2)
     assert windows.row.tolist() == [0, 1]
     assert not windows.real[1].any()
     assert not windows.counts[1].any()
@@ -64,25 +93,25 @@ def test_a_row_without_tokens_is_one_line_of_padding():
 
 
 def test_rows_that_are_all_empty_still_have_a_width():
-    windows = cut_rows(rows_of([0, 0]), SCHEMA, max_length=8, overlap=2)
+    windows = windows_of(rows_of([0, 0]), SCHEMA, max_length=8, overlap=2)
     assert windows.values.shape == (2, 1)
     assert windows.n_rows == 2
 
 
-def test_padding_is_told_from_unseen_and_from_every_code():
-    windows = cut_rows([np.array([9, 10]), np.array([9])], SCHEMA, max_length=8, overlap=2)
+def test_padding_differs_from_unseen_and_from_every_code():
+    windows = windows_of([[9, 10], [9]], SCHEMA, max_length=8, overlap=2)
     assert windows.values.tolist() == [[9, 10], [9, 11]]
     assert len(windows.distinct()[0]) == 2
 
 
 def test_the_padding_code_fits_its_integers_even_where_unseen_takes_the_last_of_a_byte():
     schema = Schema((Field("text", "token", tuple(map(str, range(255))), (1,) * 255),))
-    windows = cut_rows([np.array([255]), np.array([], dtype=int)], schema, max_length=4, overlap=0)
+    windows = windows_of([[255], []], schema, max_length=4, overlap=0)
     assert windows.values.tolist() == [[255], [256]]
 
 
 def test_narrowed_codes_end_with_the_longest_row():
-    windows = cut_rows(rows_of([5, 2, 3]), SCHEMA, max_length=8, overlap=2)
+    windows = windows_of(rows_of([5, 2, 3]), SCHEMA, max_length=8, overlap=2)
     short = narrowed(windows.take([1, 2]))
     assert short.values.shape == (2, 3)
     assert short.real.tolist() == [[True, True, False], [True, True, True]]

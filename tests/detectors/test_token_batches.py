@@ -8,7 +8,6 @@ import torch
 from torch import nn
 
 from maskdiff.codes import Field, Schema
-from maskdiff.codes.windows import cut_rows
 from maskdiff.errors import SettingError
 from maskdiff.masking import Linear
 from maskdiff.objectives import Reconstruction
@@ -16,12 +15,14 @@ from maskdiff.probes import ProbeGrid
 from maskdiff.score import AGGREGATES, score_cells
 from maskdiff.training import Epochs, Training, train
 
+from .. import handmade
+
 SCHEMA = Schema((Field("text", "token", tuple("abcdef"), (9, 8, 7, 6, 5, 4)),))
 CPU = torch.device("cpu")
 
 
 def windows_of(rows, max_length=64, overlap=16):
-    return cut_rows([np.array(row, dtype=np.int64) for row in rows], SCHEMA, max_length=max_length, overlap=overlap)
+    return handmade.windows_of(rows, SCHEMA, max_length=max_length, overlap=overlap)
 
 
 class Listening(nn.Module):

@@ -70,7 +70,7 @@ def vector(embedder, text):
 
 
 def codes_of(texts, max_length=256):
-    encoder = TextEncoder(with_texts=True, max_length=max_length, overlap=max_length // 4).fit(TEXTS)
+    encoder = TextEncoder(max_length=max_length, overlap=max_length // 4).fit(TEXTS)
     return encoder.encode(texts)
 
 
@@ -185,7 +185,7 @@ def test_verdicts_of_some_rows_are_those_of_these_rows_alone(detector):
     some = detector.judge(HARD).take(np.array([4, 0]))
     alone = detector.judge([HARD[4], HARD[0]])
     np.testing.assert_allclose(some.anomaly_score, alone.anomaly_score, rtol=1e-4)
-    assert some.codes.texts.tolist() == alone.codes.texts.tolist()
+    assert some.codes.tokens.texts.tolist() == alone.codes.tokens.texts.tolist()
 
 
 def test_a_folder_that_is_none_is_refused_at_fit(tmp_path):

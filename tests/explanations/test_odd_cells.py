@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from maskdiff import explanations
 from maskdiff.explanations import OddCells, expected_codes, explanation_table, odd_cells
 from maskdiff.reconstructors import KernelReconstructor
 
@@ -54,11 +53,10 @@ def every_cell(n, width):
 
 
 @pytest.mark.parametrize("at_once", [1 << 22, 1])
-def test_what_is_expected_is_the_likeliest_code_given_the_rest_of_the_row(normal, at_once, monkeypatch):
-    monkeypatch.setattr(explanations, "_CELLS_AT_ONCE", at_once)
+def test_what_is_expected_is_the_likeliest_code_given_the_rest_of_the_row(normal, at_once):
     kernel = KernelReconstructor().fit(normal, device=CPU)
     codes, cells = normal.take(slice(0, 6)), every_cell(6, 3)
-    expected, probability = expected_codes(kernel, codes, cells, mask_rate=0.1, device="cpu")
+    expected, probability = expected_codes(kernel, codes, cells, mask_rate=0.1, device="cpu", cells_at_once=at_once)
     references = normal.values.tolist()
     for i, j, code, p in zip(cells.row, cells.field, expected, probability, strict=True):
         visible = [r != j for r in range(3)]

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from maskdiff.codes import Field, Schema
-from maskdiff.codes.windows import cut_rows, narrowed
+from maskdiff.codes.windows import narrowed
 from maskdiff.errors import SettingError
 from maskdiff.masking import Linear, as_rows
 from maskdiff.objectives import Diffusion, Reconstruction
@@ -13,6 +13,7 @@ from maskdiff.reconstructors import Reconstructor, TransformerReconstructor
 from maskdiff.reconstructors.tokens import TokenNetwork
 from maskdiff.training import Epochs, Steps, Training
 
+from .. import handmade
 from ..handmade import random_codes
 
 CPU = torch.device("cpu")
@@ -22,7 +23,7 @@ LEVELS = (0.2, 0.5, 0.8)
 
 
 def windows_of(*rows):
-    return cut_rows([np.array(row, dtype=np.int64) for row in rows], SCHEMA, max_length=32, overlap=8)
+    return handmade.windows_of(rows, SCHEMA, max_length=32, overlap=8)
 
 
 def random_rows(n, seed=0, shortest=1, longest=9):

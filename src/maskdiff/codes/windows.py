@@ -1,14 +1,14 @@
 """Token rows of any length as codes of one width: long rows are cut into windows that overlap, short ones are padded.
 
-Nothing is cut off. Every token counts once, in the window where it stands furthest from an edge; the other windows
-show it as context only. L windows, F positions in a window.
+Nothing is cut off. Every token counts once, in the window where it is furthest from an edge; the other windows show it
+as context only. N rows, T tokens of all rows together, L windows (lines), F positions in a window.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from maskdiff.errors import SettingError
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Windows(Codes):
-    """Codes whose lines are windows of rows: `row` (L,) says of which row, rising; `start` (L,) where in it.
+    """Codes whose lines are windows of rows: `row` (L,) is the row of each line, rising, and `start` (L,) its place.
 
     `counted` (L, 2) is the run of positions that count in this window. A row without tokens is one line of padding.
     """
@@ -29,7 +29,7 @@ class Windows(Codes):
     start: NDArray[np.int64]
     counted: NDArray[np.int64]
 
-    def take(self, rows: IntArray | slice | Sequence[int] | BoolArray) -> Windows:
+    def take(self, rows: IntArray | slice | Sequence[int] | BoolArray) -> Self:
         """These lines, in this order."""
         return replace(
             self,
@@ -40,11 +40,22 @@ class Windows(Codes):
             counted=self.counted[rows],
         )
 
+    def lines_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The lines of these rows, in this order."""
+        first, last = (np.searchsorted(self.row, rows, side=side) for side in ("left", "right"))
+        return ranges(first, last - first)
+
+    def take_rows(self, rows: NDArray[np.int64]) -> Self:
+        """All windows of these rows, which are numbered anew in this order."""
+        lines = self.lines_of(rows)
+        n_lines = np.bincount(self.row, minlength=self.n_rows)[rows]
+        return replace(self.take(lines), row=np.repeat(np.arange(len(rows)), n_lines))
+
     @property
     def counts(self) -> BoolArray:
         """Which cells count here, shape (L, F)."""
-        place = np.arange(self.values.shape[1])
-        inside: BoolArray = (place >= self.counted[:, :1]) & (place < self.counted[:, 1:])
+        position = np.arange(self.values.shape[1])
+        inside: BoolArray = (position >= self.counted[:, :1]) & (position < self.counted[:, 1:])
         return inside
 
     @property
@@ -53,7 +64,7 @@ class Windows(Codes):
 
     @property
     def row_lengths(self) -> NDArray[np.int64]:
-        """How many tokens each row holds, shape (n_rows,)."""
+        """How many tokens each row holds, shape (N,)."""
         return np.bincount(self.row, weights=np.diff(self.counted, axis=1)[:, 0], minlength=self.n_rows).astype(int)
 
 
@@ -63,6 +74,17 @@ def narrowed(codes: Codes) -> Codes:
         return codes
     real = codes.real[:, : max(1, int(codes.real.sum(axis=1).max(initial=0)))]
     return replace(codes, values=codes.values[:, : real.shape[1]], real=None if real.all() else real)
+
+
+def ranges(first: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The integers from each `first` on, as many as its `length`, one run after the other.
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3]))
+    array([5, 6, 0, 1, 2])
+    """
+    before = np.cumsum(length) - length
+    found: NDArray[np.int64] = np.arange(length.sum()) + np.repeat(first - before, length)
+    return found
 
 
 def check_window(max_length: Any, overlap: Any) -> None:
@@ -75,35 +97,35 @@ def check_window(max_length: Any, overlap: Any) -> None:
         )
 
 
-def window_starts(length: int, max_length: int, overlap: int) -> NDArray[np.int64]:
-    """Where the windows of a row begin: spread evenly, the first at its beginning, the last at its end.
+def window_starts(
+    lengths: NDArray[np.int64], *, max_length: int, overlap: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The row of each window and its first token: a row's windows are spread evenly, from its beginning to its end.
 
-    >>> window_starts(10, max_length=6, overlap=2)
-    array([0, 4])
-    >>> window_starts(5, max_length=6, overlap=2)
-    array([0])
+    >>> window_starts(np.array([10, 5]), max_length=6, overlap=2)
+    (array([0, 0, 1]), array([0, 4, 0]))
     """
-    beyond = max(0, length - max_length)
+    beyond = np.maximum(lengths - max_length, 0)
     n = -(-beyond // (max_length - overlap)) + 1
-    return np.arange(n) * beyond // max(n - 1, 1)
+    row = np.repeat(np.arange(len(lengths)), n)
+    rank = ranges(np.zeros_like(n), n)
+    return row, rank * beyond[row] // np.maximum(n[row] - 1, 1)
 
 
-def cut_rows(rows: Sequence[NDArray[Any]], schema: Schema, *, max_length: int, overlap: int) -> Windows:
-    """Rows of codes, each an array of its own length, as windows of one width."""
-    lengths = np.array([len(row) for row in rows], dtype=np.int64)
-    starts = [window_starts(int(length), max_length, overlap) for length in lengths]
-    row = np.repeat(np.arange(len(rows)), [len(one) for one in starts])
-    start = np.concatenate([np.empty(0, np.int64), *starts])
+def cut_rows(
+    codes: NDArray[Any], lengths: NDArray[np.int64], schema: Schema, *, max_length: int, overlap: int
+) -> Windows:
+    """Rows of codes as windows of one width; `codes` (T,) holds one row after the other, `lengths` (N,) how long."""
+    row, start = window_starts(lengths, max_length=max_length, overlap=overlap)
     width = int(min(max(lengths.max(initial=0), 1), max_length))
     real = np.arange(width) < (lengths[row] - start)[:, None]
     # Padding has a code of its own beyond unseen, so that rows that differ never look alike.
     padding = int(schema.sizes[0]) + 1
     values = np.full(real.shape, padding, dtype=np.min_scalar_type(padding))
-    for line, (of, at) in enumerate(zip(row.tolist(), start.tolist(), strict=True)):
-        piece = rows[of][at : at + width]
-        values[line, : len(piece)] = piece
-    counted = _counted(row, start, start + real.sum(axis=1))
-    return Windows(values, schema, real, row=row, start=start, counted=counted)
+    first = np.cumsum(lengths) - lengths
+    n_real = real.sum(axis=1)
+    values[real] = codes[ranges(first[row] + start, n_real)]
+    return Windows(values, schema, real, row=row, start=start, counted=_counted(row, start, start + n_real))
 
 
 def _counted(row: NDArray[np.int64], start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:

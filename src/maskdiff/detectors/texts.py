@@ -6,13 +6,12 @@ import os
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maskdiff.codes import Codes
-from maskdiff.codes.windows import Windows
 from maskdiff.detectors.tokens import TokenDetector
 from maskdiff.encoders.tokens.embedder import TextEmbedder
-from maskdiff.encoders.tokens.text import TextEncoder, TextWindows
+from maskdiff.encoders.tokens.text import TextEncoder
+from maskdiff.encoders.tokens.tokenized import TokenWindows
 from maskdiff.errors import SettingError
 from maskdiff.evidence import Evidence, EvidenceTerm, NearestTexts
 from maskdiff.masking import Schedule
@@ -107,55 +106,29 @@ class TextDetector(TokenDetector):
     def _new_encoder(self) -> TextEncoder:
         if not isinstance(self.reconstructor, PretrainedReconstructor):
             named = self.tokenizer or ("gpt2" if self.preset == "paper" else "bpe")
-            return TextEncoder(named, self.vocab_size, False, self.column, *self._window(), self.embedder is not None)
+            return TextEncoder(named, self.vocab_size, False, self.column, *self._window())
         if self.tokenizer is not None:
             raise SettingError(
                 f"{self.reconstructor!r} brings its own tokenizer; leave tokenizer=None, got {self.tokenizer!r}."
             )
         window = self._window(self.reconstructor.most_tokens())
         read = (self.reconstructor.load_tokenizer(), self.vocab_size, True, self.column)
-        return TextEncoder(*read, *window, self.embedder is not None)
+        return TextEncoder(*read, *window)
 
     def _check_folders(self) -> None:
         if self.embedder is not None:
             TextEmbedder(self.embedder).load(self.torch_device())
 
+    def _fits_on_texts(self) -> bool:
+        return self.embedder is not None
+
     def _gather(self, codes: Codes, held_out: Codes, callback: Callback | None) -> Evidence:
         alone = super()._gather(codes, held_out, callback)
         if self.embedder is None:
             return alone
-        assert isinstance(codes, TextWindows)
+        assert isinstance(codes, TokenWindows)
         embedder = TextEmbedder(self.embedder).load(self.torch_device())
-        whole = np.unique(codes.row, return_index=True)[1]
-        nearest = NearestTexts(embedder).fit([str(text) for text in codes.texts[whole]], callback=callback)
+        nearest = NearestTexts(embedder).fit(codes.tokens.texts[np.unique(codes.row)].tolist(), callback=callback)
         sources = {**alone.sources, NEAREST_TEXTS: nearest}
         both = Evidence(sources, (*alone.terms, EvidenceTerm(NEAREST_TEXTS, "mean")), softmax_weighted=True)
         return both.on_one_scale(held_out, callback=callback)
-
-    def word_ends(self, X: Any, codes: Windows) -> NDArray[np.int64]:
-        """Pieces of one new word are named together: the tokenizer only spells it because it does not know it."""
-        ends = np.array(super().word_ends(X, codes))
-        unseen = codes.counts & ~codes.known
-        lines = np.flatnonzero(unseen.any(axis=1))
-        needed, place = np.unique(codes.row[lines], return_inverse=True)
-        words = self.encoder_.words(self.encoder_.read(X).take(needed))
-        for line, of in zip(lines, place, strict=True):
-            word = words[of][codes.start[line] :][: ends.shape[1]]
-            new, counts = unseen[line, : len(word)], codes.counts[line, : len(word)]
-            begins = np.diff(word, prepend=-1) != 0
-            # An unseen piece goes with the one before it, if that is unseen too or begins the word.
-            joins = new[1:] & counts[:-1] & ~begins[1:] & (new[:-1] | begins[:-1])
-            for field in np.flatnonzero(joins)[::-1]:
-                ends[line, field] = ends[line, field + 1]
-        return ends
-
-    def _places(
-        self, X: Any, rows: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]
-    ) -> tuple[dict[str, Any], list[str]]:
-        needed, place = np.unique(rows, return_inverse=True)
-        chosen = self.encoder_.read(X).take(needed)
-        spans, texts = self.encoder_.spans(chosen), self.encoder_.texts(chosen)
-        start = [spans[i][j][0] for i, j in zip(place, first, strict=True)]
-        end = [spans[i][j][1] for i, j in zip(place, last, strict=True)]
-        words = [texts[i][a:b] for i, a, b in zip(place, start, end, strict=True)]
-        return {"start": np.array(start, dtype=np.int64), "end": np.array(end, dtype=np.int64)}, words

@@ -1,7 +1,7 @@
-"""Detectors of token rows: lists of symbols, and text. The same path as for tables; a cell is a token at its place.
+"""Detectors of token rows: lists of symbols, and texts. The same path as for tables; a cell is a token at its place.
 
-A row without tokens (an empty text, a missing one) holds no evidence: its score is NaN, its p-value 1, it is no
-anomaly, and a NoEvidenceWarning names it.
+A row without tokens (an empty text, a missing one) holds no evidence: its score is NaN, its p-value is 1, it is never
+an alarm at any rate, and a NoEvidenceWarning names it. Such rows are left out of learning.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from maskdiff.codes import Codes, FloatArray, IntArray
 from maskdiff.codes.windows import Windows
 from maskdiff.detectors.base import MAIN, Batches, Detector, Presets
 from maskdiff.detectors.verdicts import TokenVerdicts, Verdicts
+from maskdiff.encoders.tokens.encoder import TokenEncoder
 from maskdiff.encoders.tokens.input import joined
-from maskdiff.encoders.tokens.sequence import TokenEncoder
+from maskdiff.encoders.tokens.tokenized import TokenWindows
 from maskdiff.errors import InputError, NoEvidenceWarning, SettingError
 from maskdiff.evidence import CellEvidence, Evidence, EvidenceTerm
 from maskdiff.explanations import OddCells, odd_cells
 from maskdiff.explanations.shading import Piece, shade, strengths
+from maskdiff.explanations.token_groups import TokenGroups
 from maskdiff.probes import PAPER_LEVELS, ProbeGrid
 from maskdiff.progress import Callback
 from maskdiff.reconstructors import (
@@ -66,14 +68,21 @@ class TokenDetector(Detector):
         return super()._resolve()
 
     def _codes(self, batches: Batches, train: IntArray, held_out: IntArray) -> tuple[Codes, Codes]:
-        items = joined(batches())
-        self.encoder_ = self._new_encoder().fit(items.take(train))
-        codes, kept_back = self.encoder_.encode(items.take(train)), self.encoder_.encode(items.take(held_out))
+        rows = joined(batches())
+        self.encoder_ = self._new_encoder()
+        codes, kept_back = self.encoder_.fit_encode(rows.take(train)), self.encoder_.encode(rows.take(held_out))
         empty = [train[codes.row_lengths == 0], held_out[kept_back.row_lengths == 0]]
-        _warn_of_empty(np.sort(items.rows[np.concatenate(empty)]), "they are left out")
+        self.empty_rows_ = np.sort(rows.rows[np.concatenate(empty)])
+        _warn_of_empty(self.empty_rows_, "they are left out")
         if not kept_back.row_lengths.any():
             raise InputError("none of the rows held out to calibrate holds a single token; fit on more normal rows.")
-        return codes.take(np.flatnonzero(codes.counts.any(axis=1))), kept_back
+        codes = codes.take(np.flatnonzero(codes.counts.any(axis=1)))
+        # Tokens take far more memory than codes, for as long as the training runs.
+        return (codes, kept_back) if self._fits_on_texts() else (codes.without_tokens(), kept_back.without_tokens())
+
+    def _fits_on_texts(self) -> bool:
+        """Whether some evidence learns from the texts behind the codes."""
+        return False
 
     def _gather(self, codes: Codes, held_out: Codes, callback: Callback | None) -> Evidence:
         if self.aggregate != AUTO:
@@ -93,72 +102,59 @@ class TokenDetector(Detector):
     # Scoring ---------------------------------------------------------------------------------------------------------
 
     def contributions(self, X: Any) -> FloatArray:
-        """What each token adds to its row's score, shape (n, tokens of the longest row); 0 beyond a row's end."""
+        """What each token adds to its row's score, shape (n, tokens of the longest row); 0 beyond a row's end.
+
+        NaN for a row without tokens.
+        """
         codes, cells = self._scored(X)
         dense = np.zeros((codes.n_rows, max(1, codes.row_lengths.max(initial=0))))
-        line, field = np.nonzero(codes.counts)
-        dense[codes.row[line], codes.start[line] + field] = cells.contributions[line, field]
+        line, cell = np.nonzero(codes.counts)
+        dense[codes.row[line], codes.start[line] + cell] = cells.contributions[line, cell]
         dense[codes.row_lengths == 0] = np.nan
         return dense
 
-    def _scored(self, X: Any) -> tuple[Windows, CellEvidence]:
+    def _scored(self, X: Any) -> tuple[TokenWindows, CellEvidence]:
         codes, cells = super()._scored(X)
-        assert isinstance(codes, Windows)
+        assert isinstance(codes, TokenWindows)
         _warn_of_empty(np.flatnonzero(codes.row_lengths == 0), "their scores are NaN and their p-values 1")
         return codes, cells
+
+    # Explaining ------------------------------------------------------------------------------------------------------
 
     def explain(self, X: Any, top: int = 3, *, verdicts: Verdicts | None = None) -> Any:
         """The `top` tokens that carry each row's score, as a pandas DataFrame with one line per token.
 
-        Columns as for tables, and behind `column` where the token stands: see the detector.
+        Columns as for tables, and behind `column` where the token is: see the detector. The pieces of one new word are
+        one line. Where `verdicts` are given, the rows are taken from them.
         """
         if top < 1:
             raise SettingError(f"top must be at least 1; got {top}.")
         verdicts = verdicts or self.judge(X)
-        codes = verdicts.codes
-        assert isinstance(codes, Windows)
-        ends = self.word_ends(X, codes)
-        together = _together(verdicts.contributions, ends)
-        cells = _strongest(odd_cells(together, top), codes, verdicts.anomaly_score, top)
-        row, position = codes.row[cells.row], codes.start[cells.row] + cells.field
-        last = codes.start[cells.row] + ends[cells.row, cells.field]
-        places, words = self._places(X, row, position, last)
-        peak = _together(verdicts.surprise, ends, np.maximum)
-        table = self._told(cells, peak, codes, lambda rows, fields: words)
+        codes = _with_tokens(verdicts)
+        groups = TokenGroups.of(codes)
+        cells = _strongest(odd_cells(groups.combine(verdicts.contributions), top), codes, verdicts.anomaly_score, top)
+        row, spans = codes.row[cells.row], groups.spans(codes, cells.row, cells.field)
+        values = codes.tokens.slices(row, spans)
+        table = self._told(cells, groups.combine(verdicts.surprise, np.maximum), codes, lambda rows, fields: values)
         table["row"] = row
-        for at, (name, values) in enumerate(places.items(), start=2):
-            table.insert(at, name, values)
+        places = {"position": codes.start[cells.row] + cells.field, "start": spans[:, 0], "end": spans[:, 1]}
+        for at, name in enumerate(self.encoder_.places, start=2):
+            table.insert(at, name, places[name])
         return table
 
     def shaded(self, X: Any, *, verdicts: Verdicts | None = None) -> list[list[Piece]]:
-        """Every row as text in pieces, each with how odd it is among its tokens: see `explanations.shading`."""
+        """Every row as text in pieces, each with how odd it is among its tokens: see `explanations.shading`.
+
+        Where `verdicts` are given, the rows are taken from them.
+        """
         verdicts = verdicts or self.judge(X)
-        codes, items = verdicts.codes, self.encoder_.read(X)
-        assert isinstance(codes, Windows)
-        ends = self.word_ends(X, codes)
-        together = _together(verdicts.contributions, ends)
-        named = codes.counts & np.column_stack([np.full(len(ends), True), ends[:, 1:] != ends[:, :-1]])
-        line, cell = np.nonzero(named)
-        first, last = codes.start[line] + cell, codes.start[line] + ends[line, cell]
-        rows = np.searchsorted(codes.row[line], np.arange(1, codes.n_rows))
-        per_row = zip(*(np.split(told, rows) for told in (first, last, together[line, cell])), strict=True)
-        pieces = []
-        for text, spans, (heads, tails, added) in zip(
-            self.encoder_.written(items), self.encoder_.spans(items), per_row, strict=True
-        ):
-            words = [(spans[i][0], spans[j][1]) for i, j in zip(heads.tolist(), tails.tolist(), strict=True)]
-            pieces.append(shade(text, words, strengths(added)))
-        return pieces
-
-    def word_ends(self, X: Any, codes: Windows) -> NDArray[np.int64]:
-        """For each cell the last one that is named together with it, shape (L, F); here each stands alone."""
-        return np.broadcast_to(np.arange(codes.values.shape[1]), codes.values.shape)
-
-    def _places(
-        self, X: Any, rows: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]
-    ) -> tuple[dict[str, Any], list[str]]:
-        """Where tokens stand, as columns of an explanation, and the tokens in words."""
-        return {"position": first}, self.encoder_.display(X, rows, first)
+        codes = _with_tokens(verdicts)
+        groups = TokenGroups.of(codes)
+        line, cell = np.nonzero(codes.counts & groups.is_first)
+        spans, added = groups.spans(codes, line, cell), groups.combine(verdicts.contributions)[line, cell]
+        cuts = np.searchsorted(codes.row[line], np.arange(1, codes.n_rows))
+        of_rows = zip(codes.tokens.texts, np.split(spans, cuts), np.split(added, cuts), strict=True)
+        return [shade(text, own.tolist(), strengths(of_tokens)) for text, own, of_tokens in of_rows]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -176,16 +172,9 @@ def _strongest(cells: OddCells, codes: Windows, scores: FloatArray, top: int) ->
     return OddCells(cells.row[kept], cells.field[kept], contribution, contribution / scores[row[kept]])
 
 
-def _together(values: FloatArray, ends: NDArray[np.int64], join: np.ufunc = np.add) -> FloatArray:
-    """What cells that are named together come to, on the first of them, shape (L, F)."""
-    joined = ends[:, :-1] == ends[:, 1:]
-    if not joined.any():
-        return values
-    total = values.copy()
-    for line, field in np.argwhere(joined)[::-1]:  # from the last piece of a word to its first
-        total[line, field] = join(total[line, field], total[line, field + 1])
-        total[line, field + 1] = 0.0
-    return total
+def _with_tokens(verdicts: Verdicts) -> TokenWindows:
+    assert isinstance(verdicts.codes, TokenWindows)
+    return verdicts.codes
 
 
 def _warn_of_empty(rows: NDArray[np.int64], so: str) -> None:

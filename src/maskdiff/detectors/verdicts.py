@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
-from maskdiff.codes.windows import Windows
+from maskdiff.encoders.tokens.tokenized import TokenWindows
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,16 +58,16 @@ class Verdicts:
 
 @dataclass(frozen=True, eq=False)
 class TokenVerdicts(Verdicts):
-    """Verdicts on N rows of tokens; contributions and surprise (L, F) are those of the rows' windows, `codes`."""
+    """Verdicts on N rows of tokens; contributions and surprise (L, F) are those of the rows' windows, `codes`.
 
-    codes: Windows
+    The codes bring the rows' tokens along, so that nothing is cut into tokens again to explain or shade the rows.
+    """
+
+    codes: TokenWindows
 
     def take(self, rows: IntArray | BoolArray) -> TokenVerdicts:
         """The verdicts on these rows."""
         chosen = np.arange(len(self.anomaly_score))[rows]
-        first = np.searchsorted(self.codes.row, chosen, side="left")
-        last = np.searchsorted(self.codes.row, chosen, side="right")
-        lines = np.concatenate([np.empty(0, np.int64), *map(np.arange, first, last)])
-        codes = replace(self.codes.take(lines), row=np.repeat(np.arange(len(chosen)), last - first))
+        lines = self.codes.lines_of(chosen)
         of_rows = (self.anomaly_score[chosen], self.p_value[chosen], self.is_anomaly[chosen])
-        return TokenVerdicts(*of_rows, self.contributions[lines], self.surprise[lines], codes)
+        return TokenVerdicts(*of_rows, self.contributions[lines], self.surprise[lines], self.codes.take_rows(chosen))

@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from maskdiff.codes import Codes, FloatArray, Schema
 from maskdiff.encoders.tokens.embedder import Embedded, TextEmbedder
-from maskdiff.encoders.tokens.text import TextWindows
+from maskdiff.encoders.tokens.tokenized import TokenWindows
 from maskdiff.evidence.base import State
 from maskdiff.progress import Callback, Progress
 from maskdiff.score import CellScores
@@ -67,7 +67,7 @@ class NearestTexts:
 
     def cells(self, codes: Codes, *, stage: str, callback: Callback | None = None) -> CellScores:
         """Surprise and weight of every cell, each (N, F): its part in its text's distance, all tokens alike."""
-        assert isinstance(codes, TextWindows)
+        assert isinstance(codes, TokenWindows)
         distances = self.distances(codes, stage=stage, callback=callback)
         n_tokens = codes.row_lengths[codes.row][:, None]
         weight = codes.counts / np.maximum(n_tokens, 1)
@@ -102,18 +102,19 @@ class NearestTexts:
 
     # The distance ----------------------------------------------------------------------------------------------------
 
-    def distances(self, codes: TextWindows, *, stage: str, callback: Callback | None = None) -> FloatArray:
+    def distances(self, codes: TokenWindows, *, stage: str, callback: Callback | None = None) -> FloatArray:
         """What each cell adds to its text's distance, shape (L, F)."""
-        _, first, row = np.unique(codes.row, return_index=True, return_inverse=True)
-        texts = [str(text) for text in codes.texts[first]]
+        rows, row = np.unique(codes.row, return_inverse=True)
+        texts = codes.tokens.texts[rows].tolist()
         tokens = [_EncoderTokens(np.empty(0), np.empty(0, np.int64), np.empty((0, 2), np.int64))]
         for part in self.embedder.embed(texts):
             tokens.append(_EncoderTokens(self._agreement(part), part.text + part.first, part.span))
             if callback is not None:
                 callback(Progress(stage, part.first + part.n_texts, len(texts)))
         line, cell = np.nonzero(codes.counts)
+        begin = codes.tokens.offsets[codes.token_at(line, cell), 0]
         answer = np.zeros(codes.values.shape)
-        answer[line, cell] = _shared_out(_EncoderTokens.joined(tokens), row[line], codes.begin[line, cell], texts)
+        answer[line, cell] = _shared_out(_EncoderTokens.joined(tokens), row[line], begin, texts)
         return answer
 
     def _agreement(self, part: Embedded) -> FloatArray:

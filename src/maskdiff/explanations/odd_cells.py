@@ -18,8 +18,6 @@ from maskdiff.codes import Codes, FloatArray
 from maskdiff.masking import as_rows
 from maskdiff.reconstructors.base import Reconstructor
 
-_CELLS_AT_ONCE = 1 << 22
-
 
 @dataclass(frozen=True, eq=False)
 class OddCells:
@@ -42,12 +40,21 @@ def odd_cells(contributions: FloatArray, top: int) -> OddCells:
 
 
 def expected_codes(
-    reconstructor: Reconstructor, codes: Codes, cells: OddCells, *, mask_rate: float, device: Any
+    reconstructor: Reconstructor,
+    codes: Codes,
+    cells: OddCells,
+    *,
+    mask_rate: float,
+    device: Any,
+    cells_at_once: int = 1 << 22,
 ) -> tuple[NDArray[np.int64], FloatArray]:
-    """The code expected in each cell, given the rest of its row, and that code's probability, each (C,)."""
+    """The code expected in each cell, given the rest of its row, and that code's probability, each (C,).
+
+    About `cells_at_once` cells, those of the rows included, are computed together.
+    """
     expected, probability = np.empty(len(cells.row), np.int64), np.empty(len(cells.row))
     width = codes.values.shape[1]
-    step = max(1, _CELLS_AT_ONCE // max(width, 1))
+    step = max(1, cells_at_once // max(width, 1))
     for at in range(0, len(cells.row), step):
         here = slice(at, at + step)
         rows = as_rows(codes.take(cells.row[here]), device=device)

@@ -6,9 +6,9 @@ Nothing in the text is taken for markup: pieces hold the text as it is, and HTML
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -44,6 +44,9 @@ class Piece:
 
 P = TypeVar("P", bound=Piece)
 
+# The characters of a text from start to end (excluded).
+Span = tuple[int, int]
+
 
 def strengths(contributions: FloatArray) -> FloatArray:
     """How odd each token is among the tokens of its text, shape (n,): 0 up to an even share, 1 for the largest.
@@ -60,7 +63,7 @@ def strengths(contributions: FloatArray) -> FloatArray:
     return relative.clip(0.0, 1.0)
 
 
-def shade(text: str, spans: Sequence[tuple[int, int]], strength: Sequence[float] | FloatArray) -> list[Piece]:
+def shade(text: str, spans: Iterable[Span], strength: Iterable[float]) -> list[Piece]:
     """The whole text in pieces; a character that several spans cover is as odd as the oddest of them.
 
     >>> shade("free cash now", [(0, 4), (5, 9)], [0.0, 1.0])
@@ -68,13 +71,10 @@ def shade(text: str, spans: Sequence[tuple[int, int]], strength: Sequence[float]
     """
     of_character = np.zeros(len(text))
     for (start, end), odd in zip(spans, strength, strict=True):
-        of_character[start:end] = np.maximum(of_character[start:end], odd)
-    runs = groupby(range(len(text)), key=lambda at: float(of_character[at]))
-    pieces = []
-    for odd, places in runs:
-        inside = list(places)
-        pieces.append(Piece(text[inside[0] : inside[-1] + 1], odd))
-    return pieces
+        if odd > 0:
+            of_character[start:end] = np.maximum(of_character[start:end], odd)
+    edges = [0, *(np.flatnonzero(np.diff(of_character)) + 1).tolist(), len(text)] if text else []
+    return [Piece(text[start:end], float(of_character[start])) for start, end in pairwise(edges)]
 
 
 def excerpt(pieces: Sequence[P], most: int, around: int = 60) -> list[P]:

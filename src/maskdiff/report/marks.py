@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from maskdiff.encoders.tokens.sequence import Span
-from maskdiff.explanations.shading import Piece
+from maskdiff.codes import IntArray
+from maskdiff.explanations.shading import Piece, Span
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,10 @@ class Mark(Piece):
     cell: int = -1
 
 
-def span_of(line: Any, spans: Sequence[Span]) -> Span:
+def span_of(line: Any, spans: IntArray) -> Span:
     """The characters of a token in a line of `explain`, which gives either its characters or its position."""
-    return spans[line.position] if hasattr(line, "position") else (line.start, line.end)
+    start, end = spans[line.position] if hasattr(line, "position") else (line.start, line.end)
+    return int(start), int(end)
 
 
 def mark_spans(pieces: Sequence[Piece], spans: Sequence[Span]) -> list[Mark]:

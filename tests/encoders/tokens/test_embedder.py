@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 
 import numpy as np
 import pytest
 import torch
 
-from maskdiff.encoders.tokens import embedder as embedding
 from maskdiff.encoders.tokens.embedder import TextEmbedder
 from maskdiff.errors import InputError, MissingExtraError
 
@@ -50,11 +50,11 @@ def test_vectors_are_the_models_own(folder, embedder):
 
 
 @pytest.mark.parametrize(("at_once", "held"), [(1, 1), (9, 12)])
-def test_how_many_tokens_are_computed_at_once_does_not_matter(embedder, monkeypatch, at_once, held):
-    expected = per_text(embedder, TEXTS)
-    monkeypatch.setattr(embedding, "_TOKENS_AT_ONCE", at_once)
-    monkeypatch.setattr(embedding, "_TOKENS_HELD", held)
-    for (vectors, span), (same, same_span) in zip(per_text(embedder, TEXTS), expected, strict=True):
+def test_how_many_tokens_are_computed_at_once_does_not_matter(embedder, at_once, held):
+    careful = copy.copy(embedder)
+    careful.tokens_at_once, careful.tokens_held = at_once, held
+    pairs = zip(per_text(careful, TEXTS), per_text(embedder, TEXTS), strict=True)
+    for (vectors, span), (same, same_span) in pairs:
         np.testing.assert_allclose(vectors, same, atol=1e-5)
         assert span.tolist() == same_span.tolist()
 

@@ -7,6 +7,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from maskdiff.encoders.tokens.sequence import SequenceEncoder
 from maskdiff.errors import EmptyTableError, InputError, ModelFileError, SettingError, UnknownColumnError
@@ -85,11 +87,11 @@ def test_a_matrix_of_symbols_is_one_row_each():
     ],
 )
 def test_strings_are_split_by_the_separator(separator, text, symbols):
-    assert SequenceEncoder(separator).tokens([text]) == [symbols]
+    assert SequenceEncoder(separator).tokenize([text]).symbols.tolist() == symbols
 
 
 def test_with_a_separator_lists_are_still_taken_as_they_are():
-    assert SequenceEncoder(" ").tokens([["a b", "c"]]) == [["a b", "c"]]
+    assert SequenceEncoder(" ").tokenize([["a b", "c"]]).symbols.tolist() == ["a b", "c"]
 
 
 def test_a_plain_string_among_lists_is_refused_with_the_ways_out():
@@ -161,6 +163,14 @@ def test_a_separator_that_is_no_string_is_refused():
 def test_symbols_are_shown_as_they_were_handed_in():
     encoder = SequenceEncoder().fit([[1, ("a", 2), None]])
     assert encoder.display([[1, ("a", 2)], [None]], rows=[0, 1, 0], positions=[1, 0, 0]) == ["('a', 2)", "None", "1"]
+
+
+@given(st.lists(st.lists(st.one_of(st.text(max_size=3), st.integers(), st.tuples(st.integers(), st.none())))))
+def test_every_symbol_is_found_at_its_span(rows):
+    tokens = SequenceEncoder().tokenize(rows)
+    row = np.repeat(np.arange(len(rows)), tokens.lengths)
+    assert tokens.slices(row, tokens.offsets) == [str(symbol) for symbols in rows for symbol in symbols]
+    assert [len(text) for text in tokens.texts] == [sum(len(str(s)) + 1 for s in row) - 1 if row else 0 for row in rows]
 
 
 def test_an_encoder_comes_back_from_its_state():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-_KIND = "a text embedder"
-# Texts go through the embedder in windows of at most this many tokens, and some thousand tokens at a time.
-_LONGEST, _TOKENS_AT_ONCE, _TOKENS_HELD = 256, 1 << 12, 1 << 16
+_EXPECTED = "a text embedder"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +43,15 @@ class Embedded:
 class TextEmbedder:
     """An embedder in a folder that transformers can read, such as those of sentence-transformers.
 
-    `config` and `tokenizer` are what the folder held, so that a saved detector needs the folder no more.
+    `config` and `tokenizer` are what the folder held, so that a saved detector does not need the folder.
+
+    Settings of the class, which change memory and speed only: a text goes through the model in windows of at most
+    `max_window` tokens, about `tokens_at_once` of them in one call, and `tokens_held` vectors are held at a time.
     """
+
+    max_window: ClassVar[int] = 256
+    tokens_at_once: ClassVar[int] = 1 << 12
+    tokens_held: ClassVar[int] = 1 << 16
 
     folder: str | os.PathLike[str]
     config: str | None = None
@@ -58,7 +63,7 @@ class TextEmbedder:
 
     def load(self, device: torch.device) -> Self:
         """A copy with the folder's model."""
-        with reading(self.folder, _KIND) as transformers:
+        with reading(self.folder, _EXPECTED) as transformers:
             model = transformers.AutoModel.from_pretrained(self.folder)
         tokenizer = unrestricted(tokenizer_of(self.folder)).to_str()
         return replace(self, config=model.config.to_json_string(), tokenizer=tokenizer)._with(model, device)
@@ -91,7 +96,7 @@ class TextEmbedder:
             raise InputError(f"the embedder's tokenizer cannot be read ({error}).") from error
         self._before, self._after = special_tokens(self._tokenizer)
         limit = most_tokens(model.config, len(self._before) + len(self._after))
-        self._longest = _LONGEST if limit is None else min(limit, _LONGEST)
+        self._longest = self.max_window if limit is None else min(limit, self.max_window)
         if self._longest < 1:
             raise InputError(f"the embedder in {self.folder} sees no token beside its special ones.")
         return self
@@ -104,7 +109,7 @@ class TextEmbedder:
         while first < len(texts):
             n, held = 0, 0
             encodings = []
-            while first + n < len(texts) and (held < _TOKENS_HELD or not n):
+            while first + n < len(texts) and (held < self.tokens_held or not n):
                 encodings.append(self._tokenizer.encode(texts[first + n], add_special_tokens=False))
                 held += len(encodings[-1].ids)
                 n += 1
@@ -126,7 +131,7 @@ class TextEmbedder:
         lengths = np.array([len(window) for window in windows])
         place = np.concatenate([[0], np.cumsum(lengths)])
         vectors_TH = torch.empty(int(place[-1]), self.model_.config.hidden_size, device=self.model_.device)
-        for lines in _batches(lengths):
+        for lines in _batches(lengths, self.tokens_at_once):
             for line, vectors in zip(lines, self._vectors([windows[i] for i in lines]), strict=True):
                 vectors_TH[place[line] : place[line + 1]] = vectors
         return Embedded(first, len(encodings), vectors_TH, np.array(text), np.array(span).reshape(-1, 2))
@@ -144,12 +149,12 @@ class TextEmbedder:
         return [one[:n] for one, n in zip(states, lengths.tolist(), strict=True)]
 
 
-def _batches(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+def _batches(lengths: NDArray[np.int64], at_once: int) -> Iterator[NDArray[np.int64]]:
     """Windows of about the same length together, so that little padding is computed."""
     order = np.argsort(lengths, kind="stable")
     at = 0
     while at < len(order):
         # The longest of a batch is its last: as many windows as fit if all were that long.
-        n = max(1, int(np.searchsorted(lengths[order[at:]] * np.arange(1, len(order) - at + 1), _TOKENS_AT_ONCE)))
+        n = max(1, int(np.searchsorted(lengths[order[at:]] * np.arange(1, len(order) - at + 1), at_once)))
         yield order[at : at + n]
         at += n

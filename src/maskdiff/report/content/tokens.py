@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from maskdiff.codes.windows import Windows
 from maskdiff.detectors import TokenDetector, Verdicts
 from maskdiff.encoders.table.input import Table, read_table
+from maskdiff.encoders.tokens.tokenized import TokenWindows
 from maskdiff.explanations.shading import excerpt
+from maskdiff.explanations.token_groups import TokenGroups
 from maskdiff.report.alarms import Alarm, ExplainedCell
 from maskdiff.report.content.base import ReportRows, ScoreShare, Wording
 from maskdiff.report.content.token_counts import TokenCounts
@@ -63,23 +64,15 @@ class TokenContent:
 
     def count(self, rows: ReportRows, verdicts: Verdicts) -> None:
         codes = verdicts.codes
-        assert isinstance(codes, Windows)
+        assert isinstance(codes, TokenWindows)
         self.counts.add(codes, verdicts)
-        if (codes.counts & ~codes.known).any():
-            self.counts.add_new(self._new_tokens(rows, codes))
+        self.counts.add_new(self._new_tokens(codes))
 
-    def _new_tokens(self, rows: ReportRows, codes: Windows) -> list[str]:
+    def _new_tokens(self, codes: TokenWindows) -> list[str]:
         """The texts of tokens never seen in training; the pieces of one word are one text."""
-        ends = self.detector.word_ends(rows.input, codes)
-        first_piece = np.column_stack([np.full(len(ends), True), ends[:, 1:] != ends[:, :-1]])
-        line, cell = np.nonzero(codes.counts & ~codes.known & first_piece)
-        row, place = np.unique(codes.row[line], return_inverse=True)
-        chosen = rows.input.take(row)
-        texts, spans = self.encoder.written(chosen), self.encoder.spans(chosen)
-        first, last = codes.start[line] + cell, codes.start[line] + ends[line, cell]
-        return [
-            texts[i][spans[i][start][0] : spans[i][end][1]] for i, start, end in zip(place, first, last, strict=True)
-        ]
+        groups = TokenGroups.of(codes)
+        line, cell = np.nonzero(codes.counts & ~codes.known & groups.is_first)
+        return codes.tokens.slices(codes.row[line], groups.spans(codes, line, cell))
 
     # Alarms ----------------------------------------------------------------------------------------------------------
 
@@ -87,7 +80,9 @@ class TokenContent:
         explained = self.detector.explain(rows.input, top=N_EXPLAINED, verdicts=verdicts)
         lines = {row: list(part.itertuples(index=False)) for row, part in explained.groupby("row")}
         pieces = self.detector.shaded(rows.input, verdicts=verdicts)
-        spans = self.encoder.spans(rows.input) if self.encoder.parts == "symbols" else [[]] * len(numbers)
+        assert isinstance(verdicts.codes, TokenWindows)
+        tokens = verdicts.codes.tokens
+        spans = np.split(tokens.spans, tokens.first[1:])
         alarms = []
         for i, number in enumerate(numbers):
             own_lines = lines.get(i, [])
