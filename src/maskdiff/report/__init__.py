@@ -30,9 +30,9 @@ def write_report(
 ) -> None:
     """Score `X`, rows or an iterable of tables, and write the report to one self-contained HTML file.
 
-    `false_alarm_rate` is the detector's own unless given. `source` and `model` say where the rows and the model came
-    from. `row_numbers` gives the number of every row, or of the first one; without it rows are counted from 0, as in
-    `explain`. An existing file is replaced only once the new one is complete.
+    `false_alarm_rate` is the detector's own unless given. `source` and `model` name where the rows and the model came
+    from. `row_numbers` is the number of every row, or of the first one; without it rows are counted from 0, as in
+    `explain`. An existing file is replaced only when the new one is complete.
     """
     page = build_report(
         detector,
@@ -49,7 +49,7 @@ def write_report(
 
 def write_page(page: str, path: str | os.PathLike[str]) -> None:
     """Write a finished page to a file, which is replaced only once the new one is complete."""
-    # A path or a cell may hold half a surrogate pair, which UTF-8 has no bytes for.
+    # A path or a cell may contain half a surrogate pair, which UTF-8 cannot encode.
     with atomic_write(path) as file:
         file.write(page.encode("utf-8", "backslashreplace"))
 
@@ -67,10 +67,15 @@ def build_report(
 ) -> str:
     """The report as `write_report` writes it."""
     builder = ReportBuilder(detector, false_alarm_rate=false_alarm_rate)
-    numbers = None if row_numbers is None else np.asarray(row_numbers)
     for batch in batches_of(X):
-        at = builder.n_rows
         rows = builder.read(batch)
-        here = numbers if numbers is None else numbers + at if numbers.ndim == 0 else numbers[at : at + rows.n_rows]
-        builder.add(rows, here)
+        builder.add(rows, _batch_numbers(row_numbers, builder.n_rows, rows.n_rows))
     return builder.html(source=source, model=model, title=title, when=when)
+
+
+def _batch_numbers(row_numbers: int | ArrayLike | None, first: int, n: int) -> ArrayLike | None:
+    """The numbers of the `n` rows of a batch, of which the first is at place `first` among all rows."""
+    if row_numbers is None:
+        return None
+    numbers = np.asarray(row_numbers)
+    return numbers + first if numbers.ndim == 0 else numbers[first : first + n]
