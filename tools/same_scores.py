@@ -46,8 +46,8 @@ def cases(data: str | None, sets: Sequence[str], rows: int) -> Iterator[tuple[st
         yield "sms, default", TextDetector(progress=False, device="cpu"), normal, texts[half:]
         small = TransformerReconstructor(512, 2, 16, 512, 0.1, True, "learned", training=quick)
         yield "sms, paper", TextDetector(small, preset="paper", progress=False, device="cpu"), normal, texts[half:]
-        words = [text.split() for text in normal], [text.split() for text in texts[half:]]
-        yield "sms, words", SequenceDetector(progress=False, device="cpu"), *words
+        rows = [text.split() for text in normal], [text.split() for text in texts[half:]]
+        yield "sms, words", SequenceDetector(progress=False, device="cpu"), *rows
 
 
 def _table(name: str, data: str | None, rows: int) -> tuple[Any, NDArray[Any]]:

@@ -42,7 +42,7 @@ def theorem_misses(margin: float, *, levels: int, views: int, ceiling: float) ->
 
 
 def view_bound(margin: float, *, n_views: int, ceiling: float) -> float:
-    """How likely a row's sampled score is to lie `margin` or more above (or below) its expected one.
+    """How likely a row's sampled score is to be `margin` or more above (or below) its expected one.
 
     Hoeffding's inequality over `n_views` = L * K independent views, given the row.
 
@@ -100,7 +100,7 @@ def time_posterior(prior_T: ArrayLike, alpha_T: ArrayLike, n_fields: int) -> Flo
     """q(t | x) of a row of which every cell is visible, over T times; `alpha_T` is each time's visible share.
 
     In masked diffusion q_t(x) = alpha_t^d q_0(x) for such a row, and q_0(x) cancels: the answer depends on nothing but
-    the number of fields d. That is why the time of diffusion, which tells anomalies apart in continuous space, says
+    the number of fields d. That is why the time of diffusion, which separates anomalies in continuous space, says
     nothing here: no argument of this function is a row.
 
     >>> time_posterior([0.5, 0.5], [0.9, 0.3], n_fields=2).round(2)

@@ -44,8 +44,8 @@ def tiny_embedder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     tokenizer = Tokenizer(models.WordLevel(unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    words = trainers.WordLevelTrainer(special_tokens=special, show_progress=False)
-    tokenizer.train_from_iterator(["see you at nine", "call me at ten"], words)
+    trainer = trainers.WordLevelTrainer(special_tokens=special, show_progress=False)
+    tokenizer.train_from_iterator(["see you at nine", "call me at ten"], trainer)
     wrapped = {"single": "[CLS] $A [SEP]", "special_tokens": [("[CLS]", 2), ("[SEP]", 3)]}
     tokenizer.post_processor = processors.TemplateProcessing(**wrapped)
     folder = tmp_path_factory.mktemp("embedders") / "tiny"

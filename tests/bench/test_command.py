@@ -43,8 +43,8 @@ def test_runtimes_are_marked_as_such(tiny: str, tmp_path: Path, capsys: pytest.C
     out = tmp_path / "runtime.jsonl"
     chosen = ["--sets", tiny, "--methods", "hamming-knn", "--device", "cpu", "--json"]
     assert main(["bench", "runtime", *chosen, "--out", str(out)]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told == {"command": "bench runtime", "out": str(out), "runs": 1, "failed": 0}
+    facts = json.loads(capsys.readouterr().out)
+    assert facts == {"command": "bench runtime", "out": str(out), "runs": 1, "failed": 0}
     assert [r["task"] for r in read_records(out)] == ["runtime"]
 
 
@@ -74,16 +74,16 @@ def test_a_mistake_is_named_in_one_line_with_status_2(
     mistake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    command, words = MISTAKES[mistake]
+    command, message = MISTAKES[mistake]
     assert main(["bench", *command.split()]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("error: ")
-    assert words in said
-    assert said.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert printed.startswith("error: ")
+    assert message in printed
+    assert printed.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
 
-def test_who_interrupts_is_told_that_the_runs_are_kept(
+def test_an_interruption_says_that_the_runs_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupt(*arguments: object, **settings: object) -> None:

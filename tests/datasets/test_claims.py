@@ -53,7 +53,7 @@ def claims():
 
 
 def expected_hours_and_cost(X: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    h, p = np.array([REPAIRS[kind] for kind in zip(X["issue"], X["issue_id"], strict=True)]).T
+    h, p = np.array([REPAIRS[issue] for issue in zip(X["issue"], X["issue_id"], strict=True)]).T
     hours = X["repair_complexity"].to_numpy() * h
     return hours, 20 * hours + X["Price"].to_numpy() * p
 

@@ -50,7 +50,7 @@ def read_arff(path: Path) -> pd.DataFrame:
 def parse_attribute(line: str) -> Attribute:
     """What one `@attribute` line declares.
 
-    >>> parse_attribute("@attribute 'marital status'{married, 'not married'} % as told")
+    >>> parse_attribute("@attribute 'marital status'{married, 'not married'} % a comment")
     Attribute(name='marital status', values=('married', 'not married'))
     """
     declared = _ATTRIBUTE.match(line)

@@ -23,7 +23,7 @@ def draw_cars(n: int, rng: Generator) -> Columns:
     drawn = _draw_builds(n, rng)
     car = {name: values[drawn] for name, values in _builds().items()}
     year = _draw_years(car["first_year"], car["last_year"], rng)
-    age = _told()["this_year"] - year + rng.random(n)
+    age = _catalog()["this_year"] - year + rng.random(n)
     # Cars are driven less as they grow old.
     usual_miles = car["yearly_miles"] * age**0.85
     miles = np.maximum(1, usual_miles * rng.lognormal(0, 0.25, n)).astype(np.int64)
@@ -41,8 +41,8 @@ def columns_of(records: list[dict[str, Any]]) -> Columns:
     >>> columns_of([{"fuel": "Petrol", "doors": 5}, {"fuel": "Diesel", "doors": 3}])
     {'fuel': array(['Petrol', 'Diesel'], dtype=object), 'doors': array([5, 3])}
     """
-    kinds = {name: object if isinstance(value, str) else None for name, value in records[0].items()}
-    return {name: np.array([record[name] for record in records], dtype=kind) for name, kind in kinds.items()}
+    types = {name: object if isinstance(value, str) else None for name, value in records[0].items()}
+    return {name: np.array([record[name] for record in records], dtype=dtype) for name, dtype in types.items()}
 
 
 def _draw_builds(n: int, rng: Generator) -> NDArray[np.int64]:
@@ -58,7 +58,7 @@ def _draw_years(first: NDArray[np.int64], last: NDArray[np.int64], rng: Generato
 
 def _draw_colours(complexity: NDArray[np.int64], rng: Generator) -> NDArray[Any]:
     colours = np.empty(len(complexity), dtype=object)
-    for level, palette in _told()["colours"].items():
+    for level, palette in _catalog()["colours"].items():
         rows = np.flatnonzero(complexity == int(level))
         shares = np.array(list(palette.values())) / sum(palette.values())
         colours[rows] = rng.choice(np.array(list(palette), dtype=object), size=len(rows), p=shares)
@@ -72,7 +72,7 @@ def _prices(new: FloatArray, age: FloatArray, extra_miles: FloatArray, rng: Gene
 
 
 @cache
-def _told() -> dict[str, Any]:
+def _catalog() -> dict[str, Any]:
     return tomllib.loads(files(__package__).joinpath("cars.toml").read_text(encoding="utf-8"))
 
 
@@ -80,14 +80,14 @@ def _told() -> dict[str, Any]:
 def _builds() -> Columns:
     """Every way every model is built, one entry each; `share` says how common it is."""
     return columns_of(
-        [build for maker in _told()["makers"] for model in maker["models"] for build in _builds_of(maker, model)]
+        [build for maker in _catalog()["makers"] for model in maker["models"] for build in _builds_of(maker, model)]
     )
 
 
 def _builds_of(maker: dict[str, Any], model: list[Any]) -> Iterator[dict[str, Any]]:
     name, common, price, (first_year, last_year), bodies, engines, gearboxes = model
     for body_rank, body in enumerate(bodies):
-        space = _told()["bodies"][body]
+        space = _catalog()["bodies"][body]
         choices = (enumerate(options) for options in (engines, gearboxes, space["seats"], space["doors"]))
         for (i, engine), (j, gearbox), (k, seats), (m, doors) in product(*choices):
             litres, fuel = engine.split()
@@ -103,7 +103,7 @@ def _builds_of(maker: dict[str, Any], model: list[Any]) -> Iterator[dict[str, An
                 "repair_complexity": maker["complexity"],
                 "first_year": first_year,
                 "last_year": last_year,
-                "yearly_miles": _told()["yearly_miles"][fuel],
+                "yearly_miles": _catalog()["yearly_miles"][fuel],
                 # Larger engines and gearboxes that shift by themselves cost more.
                 "price_new": price * (0.9 + 0.05 * float(litres[:-1])) * (1.0 if gearbox == "Manual" else 1.06),
                 "share": common * 0.5 ** (body_rank + i + j + k + m),

@@ -1,4 +1,4 @@
-"""Published data sets by name: which file, where it may lie, which rows are anomalies (`catalog.toml`)."""
+"""Published data sets by name: which file, where it may be, which rows are anomalies (`catalog.toml`)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FOLDER_VARIABLE = "MASKDIFF_DATA"
 
 
 @dataclass(frozen=True)
-class Source:
+class Publication:
     """Where files are published, and where to look for them inside the data folder."""
 
     published: str
@@ -35,7 +35,7 @@ class Source:
 class Entry:
     """One data set: its file, its label column and what the labels say."""
 
-    source: Source
+    source: Publication
     file: str
     label: str
     normal: tuple[str, ...]
@@ -46,7 +46,7 @@ class Entry:
 def load(name: str, data: str | os.PathLike[str] | None = None) -> tuple[pd.DataFrame, NDArray[np.int8]]:
     """The rows of a published data set and their labels, 1 = anomaly.
 
-    `data` is the folder the files lie in; by default the one the variable MASKDIFF_DATA names. Nominal columns come
+    `data` is the folder with the files; by default the one the variable MASKDIFF_DATA names. Nominal columns come
     as pandas categories, missing cells as missing.
     """
     entry = _entry(name)
@@ -72,17 +72,19 @@ def names() -> list[str]:
 @cache
 def _catalog() -> dict[str, Entry]:
     tables = tomllib.loads(files(__package__).joinpath("catalog.toml").read_text(encoding="utf-8"))
-    sources = {name: Source(told["published"], tuple(told["folders"])) for name, told in tables["source"].items()}
+    sources = {
+        name: Publication(entry["published"], tuple(entry["folders"])) for name, entry in tables["source"].items()
+    }
     return {
         name: Entry(
-            source=sources[told["source"]],
-            file=told["file"],
-            label=told["label"],
-            normal=tuple(told["normal"]),
-            anomaly=tuple(told["anomaly"]),
-            columns=tuple(told.get("columns", ())),
+            source=sources[entry["source"]],
+            file=entry["file"],
+            label=entry["label"],
+            normal=tuple(entry["normal"]),
+            anomaly=tuple(entry["anomaly"]),
+            columns=tuple(entry.get("columns", ())),
         )
-        for name, told in tables["set"].items()
+        for name, entry in tables["set"].items()
     }
 
 
@@ -106,7 +108,7 @@ def _folder(data: str | os.PathLike[str] | None) -> Path:
 
 
 def _find(name: str, entry: Entry, folder: Path) -> Path:
-    """The first of the places a file may lie in where it does lie."""
+    """The first of the places a file may be in that holds it."""
     spellings = [entry.file, entry.file.replace(".arff", ".tar.xz")]
     places = (folder / inner / spelling for inner in entry.source.folders for spelling in spellings)
     found = next((place for place in places if place.is_file()), None)
@@ -121,16 +123,16 @@ def _find(name: str, entry: Entry, folder: Path) -> Path:
 def _read_csv(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    # Only an empty cell is missing: words such as "None" or "NA" are values of their own.
+    # Only an empty cell is missing: texts such as "None" or "NA" are values of their own.
     return pd.read_csv(path, keep_default_na=False, na_values=[""], low_memory=False)
 
 
 def _labels(table: pd.DataFrame, entry: Entry, path: Path) -> NDArray[np.int8]:
     if entry.label not in table.columns:
         raise UnknownColumnError(f"{path} has no label column {entry.label!r}; is it the published file?")
-    told = table[entry.label].astype(str)
-    anomaly = told.isin(entry.anomaly).to_numpy(dtype=bool)
-    strange = told[~anomaly & ~told.isin(entry.normal).to_numpy(dtype=bool)]
+    label = table[entry.label].astype(str)
+    anomaly = label.isin(entry.anomaly).to_numpy(dtype=bool)
+    strange = label[~anomaly & ~label.isin(entry.normal).to_numpy(dtype=bool)]
     if len(strange):
         wanted = ", ".join([*entry.normal, *entry.anomaly])
         raise InputError(f"{path}: label column {entry.label!r} holds {strange.iloc[0]!r}; expected one of {wanted}")

@@ -71,7 +71,7 @@ def _normal_claims(n: int, rng: Generator) -> Columns:
 
 def _draw_repairs(n: int, rng: Generator) -> NDArray[np.int64]:
     """Every issue is equally common, and within an issue every repair."""
-    counts = np.array([len(repairs) for repairs in _told()["issues"].values()])
+    counts = np.array([len(repairs) for repairs in _catalog()["issues"].values()])
     first = np.cumsum(counts) - counts
     issue = rng.integers(len(counts), size=n)
     drawn: NDArray[np.int64] = first[issue] + rng.integers(counts[issue])
@@ -90,7 +90,7 @@ def _inflate(columns: Columns, tampered: dict[str, BoolArray], rng: Generator) -
 
 def _lose_values(columns: Columns, tampered: dict[str, BoolArray], rng: Generator) -> None:
     """Some values are lost, whatever the row, and filled with what no normal row holds."""
-    for lost in _told()["lost"]:
+    for lost in _catalog()["lost"]:
         rows = np.flatnonzero(rng.random(len(columns["Price"])) < lost["share"])
         for name, fill in lost["fill"].items():
             columns[name][rows] = _filling(fill, len(rows), rng)
@@ -105,7 +105,7 @@ def _filling(fill: Any, size: int, rng: Generator) -> Any:
 
 
 @cache
-def _told() -> dict[str, Any]:
+def _catalog() -> dict[str, Any]:
     return tomllib.loads(files(__package__).joinpath("claims.toml").read_text(encoding="utf-8"))
 
 
@@ -115,7 +115,7 @@ def _repairs() -> Columns:
     return columns_of(
         [
             {"issue": issue, "issue_id": i if len(repairs) > 1 else 0, "h": float(h), "p": p}
-            for issue, repairs in _told()["issues"].items()
+            for issue, repairs in _catalog()["issues"].items()
             for i, (h, p) in enumerate(repairs, start=1)
         ]
     )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maskdiff.datasets.catalog import Source, _folder
+from maskdiff.datasets.catalog import Publication, _folder
 from maskdiff.errors import DataNotFoundError, InputError, SettingError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Labels = NDArray[np.int8]
 class TextEntry:
     """One set of texts: its file, how it is written, and what the labels say."""
 
-    source: Source
+    source: Publication
     file: str
     reader: str
     text: str
@@ -42,18 +42,18 @@ class TextEntry:
 def load_text(name: str, data: str | os.PathLike[str] | None = None) -> tuple[pd.Series[Any], Labels]:
     """The texts (or lists of symbols) of a published set as a pandas Series, and their labels, 1 = anomaly.
 
-    `data` is the folder the files lie in; by default the one the variable MASKDIFF_DATA names.
+    `data` is the folder with the files; by default the one the variable MASKDIFF_DATA names.
     """
     import pandas as pd
 
     entry = _entry(name)
     path = _find(name, entry, _folder(data))
-    texts, told = READERS[entry.reader](path, entry)
-    strange = [label for label in told if label not in entry.normal and label not in entry.anomaly]
+    texts, labels = READERS[entry.reader](path, entry)
+    strange = [label for label in labels if label not in entry.normal and label not in entry.anomaly]
     if strange:
         wanted = ", ".join([*entry.normal, *entry.anomaly])
         raise InputError(f"{path}: the label {entry.label!r} is {strange[0]!r} in one place; expected one of {wanted}")
-    return pd.Series(texts, name=entry.text), np.isin(told, entry.anomaly).astype(np.int8)
+    return pd.Series(texts, name=entry.text), np.isin(labels, entry.anomaly).astype(np.int8)
 
 
 def text_names() -> list[str]:
@@ -88,21 +88,23 @@ def split_text(
     return list(texts.iloc[normal[n_test:]]), list(texts.iloc[tested]), y[tested]
 
 
-def _kept(told: float | None, n_normal: int, n_anomalies: int) -> int:
+def _kept(wanted: float | None, n_normal: int, n_anomalies: int) -> int:
     """How many anomalies are kept: so many, or so many that they are this share of all."""
-    if told is None:
+    if wanted is None:
         return n_anomalies
-    return min(n_anomalies, int(told) if told >= 1 else round(n_normal * told / (1 - told)))
+    return min(n_anomalies, int(wanted) if wanted >= 1 else round(n_normal * wanted / (1 - wanted)))
 
 
 @cache
 def _catalog() -> dict[str, TextEntry]:
     tables = tomllib.loads(files(__package__).joinpath("text.toml").read_text(encoding="utf-8"))
-    sources = {name: Source(told["published"], tuple(told["folders"])) for name, told in tables["source"].items()}
+    sources = {
+        name: Publication(entry["published"], tuple(entry["folders"])) for name, entry in tables["source"].items()
+    }
     entries = {}
-    for name, told in tables["set"].items():
-        lists = {key: tuple(told[key]) for key in ("normal", "anomaly")}
-        entries[name] = TextEntry(**{**told, **lists, "source": sources[told["source"]]})
+    for name, entry in tables["set"].items():
+        lists = {key: tuple(entry[key]) for key in ("normal", "anomaly")}
+        entries[name] = TextEntry(**{**entry, **lists, "source": sources[entry["source"]]})
     return entries
 
 

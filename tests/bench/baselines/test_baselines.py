@@ -201,7 +201,7 @@ def test_isotree_is_handed_numbers_and_the_categories_of_the_normal_rows(monkeyp
     normal = pd.DataFrame({"pet": ["cat", "dog", None], "kind": pd.Categorical(["b", "a", "b"]), "age": [1, 2, 3]})
     strange = pd.DataFrame({"pet": ["cow", "dog", None], "kind": pd.Categorical(["b", "c", "a"]), "age": [1, None, 3]})
     isotree.CategoricalForest().fit(normal).anomaly_score(strange)
-    assert [str(kind) for kind in handed[0].dtypes] == ["category", "category", "float64"]
+    assert [str(dtype) for dtype in handed[0].dtypes] == ["category", "category", "float64"]
     assert handed[1]["pet"].cat.codes.tolist() == [-1, 1, -1]
     assert handed[1]["kind"].cat.codes.tolist() == [0, -1, 1]
     assert list(handed[1]["kind"].cat.categories) == list(handed[0]["kind"].cat.categories) == ["b", "a"]

@@ -51,7 +51,7 @@ def copied_fields(n: int, *, wrong: bool, seed: int) -> NDArray[np.float32]:
 
 
 def found(detector: Any) -> float:
-    """The share of pairs of a right and a wrong row that are told apart."""
+    """The share of pairs of a right and a wrong row that are ordered rightly."""
     detector.device = "cpu"
     detector.fit(copied_fields(320, wrong=False, seed=0))
     rows = np.vstack([copied_fields(100, wrong=wrong, seed=1) for wrong in (False, True)])
@@ -201,12 +201,12 @@ def even(n: int) -> Tensor:
     return torch.full((n,), 1 / n)
 
 
-def test_progress_is_told_after_every_epoch() -> None:
-    told: list[Progress] = []
+def test_progress_is_reported_after_every_epoch() -> None:
+    reports: list[Progress] = []
     rows = np.eye(6, dtype=np.float32)
-    drl.decomposition(fitting=Fitting(epochs=3), device="cpu", callback=told.append).fit(rows)
-    assert [(progress.done, progress.total) for progress in told] == [(1, 3), (2, 3), (3, 3)]
-    assert all(progress.loss is not None for progress in told)
+    drl.decomposition(fitting=Fitting(epochs=3), device="cpu", callback=reports.append).fit(rows)
+    assert [(progress.done, progress.total) for progress in reports] == [(1, 3), (2, 3), (3, 3)]
+    assert all(progress.loss is not None for progress in reports)
 
 
 @pytest.mark.parametrize("wrong", [{"epochs": 0}, {"batch_size": 0}, {"learning_rate": 0.0}])
@@ -276,8 +276,8 @@ def test_the_scale_of_a_column_means_nothing_to_diffusion_time(variant: str) -> 
 
 
 def test_even_a_network_sure_of_the_right_bin_loses_something() -> None:
-    said = 100 * torch.eye(dte.BINS)[[0]]
-    loss = dte.TimeBins(4).time_loss(said, torch.tensor([0]), 4)
+    logits = 100 * torch.eye(dte.BINS)[[0]]
+    loss = dte.TimeBins(4).time_loss(logits, torch.tensor([0]), 4)
     assert float(loss) == pytest.approx(math.log(math.e + dte.BINS - 1) - 1)
 
 
@@ -342,7 +342,7 @@ def test_every_run_and_its_rest_are_the_whole_row(n_columns: int) -> None:
     assert len(both) <= 151
 
 
-def test_runs_that_cannot_be_told_apart_lose_as_much_as_guessing() -> None:
+def test_runs_that_cannot_be_separated_lose_as_much_as_guessing() -> None:
     matcher = icl.RunMatcher(torch.arange(6)).eval()
     with torch.no_grad():
         for parameter in matcher.parameters():

@@ -73,9 +73,9 @@ TABLES = {
 
 
 @pytest.mark.parametrize("name", FIGURES)
-@pytest.mark.parametrize("kind", ["png", "svg"])
-def test_a_figure_is_drawn(name: str, kind: str, surprises: pd.DataFrame, tmp_path: Path) -> None:
-    path = tmp_path / f"figure.{kind}"
+@pytest.mark.parametrize("form", ["png", "svg"])
+def test_a_figure_is_drawn(name: str, form: str, surprises: pd.DataFrame, tmp_path: Path) -> None:
+    path = tmp_path / f"figure.{form}"
     FIGURES[name].draw(TABLES[name](surprises), path)
     assert path.stat().st_size > 5000
 
@@ -84,7 +84,7 @@ def test_the_command_writes_the_picture_and_what_was_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = TABLES["theory"](None)
-    monkeypatch.setattr("maskdiff.bench.figures.theory.simulate", lambda sizes, **told: table)
+    monkeypatch.setattr("maskdiff.bench.figures.theory.simulate", lambda sizes, **settings: table)
     out = tmp_path / "theory.svg"
     assert main(["bench", "figure", "theory", "--out", str(out), "--rows", "50"]) == 0
     assert str(out.with_suffix(".csv")) in capsys.readouterr().out
@@ -92,8 +92,8 @@ def test_the_command_writes_the_picture_and_what_was_measured(
 
 
 @pytest.mark.parametrize(
-    ("name", "out", "words"), [("nothing", "a.png", "choose one of"), ("theory", "a.xyz", ".png, .svg or .pdf")]
+    ("name", "out", "message"), [("nothing", "a.png", "choose one of"), ("theory", "a.xyz", ".png, .svg or .pdf")]
 )
-def test_a_figure_that_cannot_be_made_is_refused_at_once(name: str, out: str, words: str) -> None:
-    with pytest.raises(SettingError, match=words):
+def test_a_figure_that_cannot_be_made_is_refused_at_once(name: str, out: str, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         make_figure(name, out)

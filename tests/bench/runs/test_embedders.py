@@ -23,21 +23,21 @@ def letters(texts: Sequence[str]) -> np.ndarray:
 
 
 class Service(BaseHTTPRequestHandler):
-    """Counts letters, in the words of OpenAI's protocol; `answers` are given first, as (status, body)."""
+    """Counts letters, as OpenAI's protocol wants it; `answers` are given first, as (status, body)."""
 
     answers: list[tuple[int, str]]
-    asked: list[dict[str, Any]]
+    requests: list[dict[str, Any]]
 
     def do_POST(self) -> None:
-        told = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.asked.append({"path": self.path, "key": self.headers.get("Authorization"), **told})
-        found = [{"index": i, "embedding": v.tolist()} for i, v in enumerate(letters(told["input"]))]
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.requests.append({"path": self.path, "key": self.headers.get("Authorization"), **body})
+        found = [{"index": i, "embedding": v.tolist()} for i, v in enumerate(letters(body["input"]))]
         status, body = self.answers.pop(0) if self.answers else (200, json.dumps({"data": found[::-1]}))
         self.send_response(status)
         self.end_headers()
         self.wfile.write(body.encode())
 
-    def log_message(self, *words: object) -> None:
+    def log_message(self, *message: object) -> None:
         pass
 
 
@@ -45,7 +45,7 @@ class Service(BaseHTTPRequestHandler):
 def service() -> Iterator[ThreadingHTTPServer]:
     class Own(Service):
         answers: list[tuple[int, str]] = []  # noqa: RUF012
-        asked: list[dict[str, Any]] = []  # noqa: RUF012
+        requests: list[dict[str, Any]] = []  # noqa: RUF012
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Own)
     thread = threading.Thread(target=server.serve_forever)
@@ -61,17 +61,17 @@ def endpoint_of(server: ThreadingHTTPServer) -> Endpoint:
 
 
 def test_any_function_will_do_and_a_text_is_embedded_once() -> None:
-    asked: list[str] = []
+    requests: list[str] = []
 
     def remember(texts: Sequence[str]) -> np.ndarray:
-        asked.extend(texts)
+        requests.extend(texts)
         return letters(texts)
 
     embedder = as_embedder(remember)
     assert embedder.name == "remember"
     np.testing.assert_array_equal(embedder.vectors(["ab", "b", "ab"]), letters(["ab", "b", "ab"]))
     np.testing.assert_array_equal(embedder.vectors(["b", "cc"]), letters(["b", "cc"]))
-    assert asked == ["ab", "b", "cc"]
+    assert requests == ["ab", "b", "cc"]
 
 
 @pytest.mark.parametrize(
@@ -82,25 +82,25 @@ def test_an_embedder_that_gives_something_else_is_refused(wrong: Any) -> None:
         Embedder("wrong", wrong).vectors(["a", "b"])
 
 
-def test_a_service_is_asked_in_its_protocol(service: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_is_called_in_its_protocol(service: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LETTERS_KEY", "sesame")
     embedder = as_embedder(endpoint_of(service).url, model="letters")
     assert embedder.name == "letters"
     np.testing.assert_array_equal(embedder.vectors(["abba", "", "d"]), letters(["abba", "", "d"]))
     replace(endpoint_of(service), key_variable="LETTERS_KEY")(["c"])
-    first, second = service.RequestHandlerClass.asked  # type: ignore[attr-defined]
+    first, second = service.RequestHandlerClass.requests  # type: ignore[attr-defined]
     assert (first["path"], first["model"], first["input"]) == ("/v1/embeddings", "letters", ["abba", " ", "d"])
     assert second["key"] == "Bearer sesame"
 
 
-def test_a_busy_service_is_asked_again(service: ThreadingHTTPServer) -> None:
+def test_a_busy_service_is_called_again(service: ThreadingHTTPServer) -> None:
     service.RequestHandlerClass.answers.extend([(429, "slowly"), (503, "")])  # type: ignore[attr-defined]
     np.testing.assert_array_equal(endpoint_of(service)(["ab"]), letters(["ab"]))
-    assert len(service.RequestHandlerClass.asked) == 3  # type: ignore[attr-defined]
+    assert len(service.RequestHandlerClass.requests) == 3  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
-    ("answers", "words"),
+    ("answers", "message"),
     [
         ([(401, "wrong key")], "answered 401: wrong key"),
         ([(429, "slowly")] * 3, "answered 429: slowly"),
@@ -108,11 +108,11 @@ def test_a_busy_service_is_asked_again(service: ThreadingHTTPServer) -> None:
         ([(200, '{"error": "no"}')], "answered without embeddings"),
     ],
 )
-def test_what_a_service_refuses_is_told(
-    service: ThreadingHTTPServer, answers: list[tuple[int, str]], words: str
+def test_what_a_service_refuses_is_named(
+    service: ThreadingHTTPServer, answers: list[tuple[int, str]], message: str
 ) -> None:
     service.RequestHandlerClass.answers.extend(answers)  # type: ignore[attr-defined]
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=message):
         endpoint_of(service)(["ab"])
 
 

@@ -1,4 +1,4 @@
-"""Methods on texts: they take texts, tell odd ones apart, repeat themselves, and run through the benchmark."""
+"""Methods on texts: they take texts, find odd ones, repeat themselves, and run through the benchmark."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ QUICK: dict[str, Any] = {
 
 @pytest.fixture
 def messages() -> Split:
-    """Short messages, all alike; the odd ones are long and of other words."""
+    """Short messages, all alike; the odd ones are long, with other tokens."""
     rng = np.random.default_rng(0)
     who, what = ("hey", "mum", "ok"), ("see you at nine", "call me at ten", "are you home")
     made = [f"{rng.choice(who)} {rng.choice(what)}" for _ in range(160)]

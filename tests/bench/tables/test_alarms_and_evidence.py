@@ -47,7 +47,7 @@ def test_evidence_is_averaged_over_seeds_and_sets() -> None:
 
 
 def test_the_summary_shows_both_only_where_records_tell() -> None:
-    told = summary([record(0, 50), record(1, 50)])
-    assert {"false_alarms.csv", "evidence.csv"} <= set(told.csv)
+    found = summary([record(0, 50), record(1, 50)])
+    assert {"false_alarms.csv", "evidence.csv"} <= set(found.csv)
     bare = {k: v for k, v in record(0, 50).items() if k not in ("false_alarms", "added_up")}
     assert "evidence.csv" not in summary([bare]).csv

@@ -13,21 +13,21 @@ from ..made_records import record
 
 def test_ranks_of_the_published_tables_are_the_published_ranks() -> None:
     """But for ties: the tables are rounded to two digits, the paper ranked what was behind them."""
-    told = published("average_ranks").set_index("method").drop(columns="overall")
+    known = published("average_ranks").set_index("method").drop(columns="overall")
     best, middle, worst = (
-        average_ranks(published_results(), ties=ties).loc[told.index].round(3) for ties in ("min", "average", "max")
+        average_ranks(published_results(), ties=ties).loc[known.index].round(3) for ties in ("min", "average", "max")
     )
-    for metric in told:
-        assert (told[metric] >= best[metric]).all()
-        assert (told[metric] <= worst[metric]).all()
+    for metric in known:
+        assert (known[metric] >= best[metric]).all()
+        assert (known[metric] <= worst[metric]).all()
         without_ties = best[metric] == worst[metric]
         assert without_ties.sum() >= 9
-        assert (told[metric] == middle[metric])[without_ties].all()
+        assert (known[metric] == middle[metric])[without_ties].all()
 
 
 def test_the_published_overall_rank_is_the_mean_of_both() -> None:
-    told = published("average_ranks").set_index("method")
-    assert (told[["roc_auc", "pr_auc"]].mean(axis=1) - told["overall"]).abs().max() < 1e-3
+    known = published("average_ranks").set_index("method")
+    assert (known[["roc_auc", "pr_auc"]].mean(axis=1) - known["overall"]).abs().max() < 1e-3
 
 
 @pytest.mark.parametrize("metric", ["roc_auc", "pr_auc"])
@@ -67,8 +67,8 @@ def test_a_method_better_than_all_published_ranks_first_among_them() -> None:
 
 
 def test_a_hair_above_the_papers_own_method_has_its_published_rank() -> None:
-    told = published_results()
-    own = told[(told["method"] == "Parametric MaskDiff-AD") & (told["metric"] == "roc_auc")]
+    known = published_results()
+    own = known[(known["method"] == "Parametric MaskDiff-AD") & (known["metric"] == "roc_auc")]
     records = [record(line.set, "mlp-paper", 0, line.mean / 100 + 1e-6) for line in own.itertuples()]
     ranks = ranks_among_published(results(records))
     assert ranks.loc["mlp-paper", "roc_auc"] == pytest.approx(3.714, abs=1e-3)

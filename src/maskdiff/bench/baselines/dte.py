@@ -1,7 +1,7 @@
 """Diffusion time estimation (Livernoche et al., "On diffusion modeling for anomaly detection", 2024).
 
 Gaussian noise is added to normal rows at a random time; a network is shown the noisy row and says how long it was
-diffused. A row that looks as if it had been diffused for long lies far from the normal ones. The three variants differ
+diffused. A row that looks as if it had been diffused for long is far from the normal ones. The three variants differ
 in what the network says about the time: its bin, the scale of its inverse-gamma posterior, or its mean.
 
 As in the authors' public code, which the published figures agree with, columns are standardised first: the noise is as

@@ -1,7 +1,7 @@
 """GOAD: classification of random transformations (Bergman & Hoshen, "Classification-based anomaly detection for general
 data", 2020).
 
-Every row is sent through the same random linear maps. The features a network learns of the maps' outputs lie close to
+Every row is sent through the same random linear maps. The features a network learns of the maps' outputs are close to
 the centre of their own map and far from the others', for normal rows; a row whose maps are confused is odd.
 B rows, M maps, W columns, P outputs of a map, Z features.
 """

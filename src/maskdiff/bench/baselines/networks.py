@@ -172,7 +172,7 @@ class _Step:
 
 
 def _adam(network: Scorer, fitting: Fitting, device: torch.device, *, recordable: bool) -> torch.optim.Adam:
-    # What is recorded reads the rate from where it lies; a plain number would stay what it was, whatever the schedule.
+    # A recorded step reads the rate from its tensor; a plain number would stay as it was when the step was recorded.
     rate = torch.tensor(fitting.learning_rate, device=device) if recordable else fitting.learning_rate
     optimiser = torch.optim.Adam(
         network.parameters(),

@@ -83,7 +83,7 @@ def lunar(*, seed: int = 0, **settings: Any) -> PyodDetector:
 
 
 def so_gaal(*, seed: int = 0, **settings: Any) -> PyodDetector:
-    """SO-GAAL: a generator makes up anomalies, a discriminator learns to tell them from normal rows.
+    """SO-GAAL: a generator makes up anomalies, a discriminator learns to separate them from normal rows.
 
     PyOD hands out the discriminator's probability that a row is a real one, which is low for anomalies; its authors
     score by the opposite, and so do we.

@@ -62,23 +62,23 @@ class CopiesScores:
         ones, zeros, _ = self._outcomes[n_ones]
         visible = 1 - rate_L[:, None]
         p_LO = binom.pmf(ones, n_ones, visible) * binom.pmf(zeros, self.length - n_ones, visible)
-        told: FloatArray = p_LO / p_LO.sum(axis=1, keepdims=True)
-        return told
+        share_LO: FloatArray = p_LO / p_LO.sum(axis=1, keepdims=True)
+        return share_LO
 
     def expected(self, n_ones: NDArray[np.int64], n_levels: int) -> FloatArray:
         """S*(x) of rows with so many ones, exactly, shape (B,)."""
         rate_L = _levels(n_levels)
-        kinds = range(self.length + 1)
-        per_kind = [(self._probability(kind, rate_L) @ self._outcomes[kind][2]).mean() for kind in kinds]
-        return np.array(per_kind)[n_ones]
+        counts = range(self.length + 1)
+        by_count = [(self._probability(ones, rate_L) @ self._outcomes[ones][2]).mean() for ones in counts]
+        return np.array(by_count)[n_ones]
 
     def sampled(self, n_ones: NDArray[np.int64], n_levels: int, n_views: int, rng: Generator) -> FloatArray:
         """S(x): the average of `n_views` independent views at each level, shape (B,)."""
         total = np.zeros(len(n_ones))
-        for kind in np.unique(n_ones):
-            here, score_O = np.flatnonzero(n_ones == kind), self._outcomes[kind][2]
+        for ones in np.unique(n_ones):
+            here, score_O = np.flatnonzero(n_ones == ones), self._outcomes[ones][2]
             for rate_L in np.array_split(_levels(n_levels), max(1, n_levels * len(here) * len(score_O) // _AT_ONCE)):
-                p_LO = self._probability(int(kind), rate_L)
+                p_LO = self._probability(int(ones), rate_L)
                 drawn_BLO = rng.multinomial(n_views, p_LO, size=(len(here), len(rate_L)))
                 total[here] += (drawn_BLO @ score_O).sum(axis=1) / n_views
         return total / n_levels

@@ -37,20 +37,21 @@ def measure(
 
     One training per set; of the test rows, which come shuffled, `n_test` are probed, all unless given.
     """
-    asked: list[tuple[float | str, int]] = [*product(levels, views), (ALL, max(views))]
+    grids: list[tuple[float | str, int]] = [*product(levels, views), (ALL, max(views))]
     lines = []
     with listening(progress) as callback:
         for name in table_names(sets):
             split = cut_table(load_set(name, data), seed)
-            told = False if callback is None else callback
-            detector = TableDetector("mlp", preset="paper", seed=seed, device=device, progress=told).fit(split.normal)
+            listener = False if callback is None else callback
+            detector = TableDetector("mlp", preset="paper", seed=seed, device=device, progress=listener)
+            detector.fit(split.normal)
             codes, y = detector.encoder_.encode(split.unlabelled[:n_test]), split.y[:n_test]
-            for done, (level, k) in enumerate(asked, start=1):
+            for done, (level, k) in enumerate(grids, start=1):
                 grid = ProbeGrid(tuple(levels) if level == ALL else (float(level),), k, "independent", "zero")
                 score = _scores(detector, codes, grid)
                 lines.append((name, level, k, 100 * float(roc_auc_score(y, score))))
                 if callback is not None:
-                    callback(Progress(f"probing {name}", done, len(asked)))
+                    callback(Progress(f"probing {name}", done, len(grids)))
     return pd.DataFrame(lines, columns=["set", "level", "views", "roc_auc"])
 
 

@@ -21,21 +21,21 @@ def figure_of(rows: int, columns: int, *, size: tuple[float, float]) -> tuple[An
 
 
 def check_picture(path: str | Path) -> str:
-    """The kind of picture the name asks for, if it is one that can be written."""
-    kind = Path(path).suffix.lstrip(".").lower()
+    """The picture format that the name ends with, if it is one that can be written."""
+    form = Path(path).suffix.lstrip(".").lower()
     figure, _ = figure_of(1, 1, size=(1, 1))
-    if kind not in figure.canvas.get_supported_filetypes():
-        raise SettingError(f"a picture cannot be written as {kind!r}; name it .png, .svg or .pdf.")
-    return kind
+    if form not in figure.canvas.get_supported_filetypes():
+        raise SettingError(f"a picture cannot be written as {form!r}; name it .png, .svg or .pdf.")
+    return form
 
 
 def save(figure: Any, path: str | Path) -> None:
     """Write the figure; the name says as what. Equal figures give equal files."""
-    kind = check_picture(path)
+    form = check_picture(path)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
     with _plain_svg():
-        figure.savefig(path, format=kind, dpi=120, metadata=undated)
+        figure.savefig(path, format=form, dpi=120, metadata=undated)
 
 
 def _plain_svg() -> Any:

@@ -61,8 +61,8 @@ def measure(
 
 
 def _fitted(name: str, normal: pd.DataFrame, seed: int, device: str, callback: Callback | None) -> TableDetector:
-    told = False if callback is None else callback
-    return TableDetector(name, preset="paper", seed=seed, device=device, progress=told).fit(normal)
+    progress = False if callback is None else callback
+    return TableDetector(name, preset="paper", seed=seed, device=device, progress=progress).fit(normal)
 
 
 def _answer_of(detector: TableDetector) -> Answer:

@@ -70,20 +70,20 @@ def _known(embedder: Embedder) -> dict[str, Vectors]:
 
 
 def as_embedder(given: Embed | str | os.PathLike[str], *, model: str | None = None, device: str = "auto") -> Embedder:
-    """An embedder from a function, a folder with an embedder, or the URL of a service, which has to be told a `model`.
+    """An embedder from a function, a folder with an embedder, or the URL of a service, which needs a `model`.
 
     Elsewhere `model` is only the name in the records, instead of the function's or the folder's.
     """
     if callable(given):
         return Embedder(model or str(getattr(given, "__name__", type(given).__name__)), given)
-    told = os.fspath(given)
-    if told.startswith(("http://", "https://")):
+    address = os.fspath(given)
+    if address.startswith(("http://", "https://")):
         if not model:
-            raise SettingError(f"the service at {told} has to be told which model to use: name a model.")
-        return Embedder(model, Endpoint(told, model))
-    if not Path(told).is_dir():
-        raise SettingError(f"{told!r} is neither a folder with an embedder nor a URL; name one of these.")
-    return Embedder(model or Path(told).resolve().name, Folder(told, device))
+            raise SettingError(f"the service at {address} needs the name of a model: name a model.")
+        return Embedder(model, Endpoint(address, model))
+    if not Path(address).is_dir():
+        raise SettingError(f"{address!r} is neither a folder with an embedder nor a URL; name one of these.")
+    return Embedder(model or Path(address).resolve().name, Folder(address, device))
 
 
 @dataclass(frozen=True)
@@ -99,30 +99,30 @@ class Endpoint:
 
     def __call__(self, texts: Sequence[str]) -> ArrayLike:
         # The protocol refuses an empty input.
-        told = self._ask({"model": self.model, "input": [text or " " for text in texts]})
+        answer = self._post({"model": self.model, "input": [text or " " for text in texts]})
         try:
-            parts = sorted(told["data"], key=lambda part: part["index"])
+            parts = sorted(answer["data"], key=lambda part: part["index"])
             return [part["embedding"] for part in parts]
         except (KeyError, TypeError) as error:
-            raise InputError(f"{self._address} answered without embeddings: {str(told)[:200]}") from error
+            raise InputError(f"{self._address} answered without embeddings: {str(answer)[:200]}") from error
 
     @property
     def _address(self) -> str:
         return f"{self.url.rstrip('/')}/embeddings"
 
-    def _ask(self, what: dict[str, Any]) -> Any:
-        """The answer; a service that is busy is asked again, after longer and longer pauses."""
+    def _post(self, body: dict[str, Any]) -> Any:
+        """The answer; a service that is busy is called again, after longer and longer pauses."""
         key = os.environ.get(self.key_variable)
         headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
-        request = Request(self._address, data=json.dumps(what).encode(), headers=headers, method="POST")
+        request = Request(self._address, data=json.dumps(body).encode(), headers=headers, method="POST")
         for left in reversed(range(self.tries)):
             try:
                 with urlopen(request, timeout=self.timeout) as answer:
                     return json.load(answer)
             except HTTPError as error:
                 if error.code not in _BUSY or not left:
-                    words = error.read(300).decode(errors="replace")
-                    raise InputError(f"{self._address} answered {error.code}: {words}") from error
+                    message = error.read(300).decode(errors="replace")
+                    raise InputError(f"{self._address} answered {error.code}: {message}") from error
             except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
                 if not left:
                     raise InputError(f"{self._address} cannot be reached ({error}); is the URL right?") from error

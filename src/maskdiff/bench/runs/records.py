@@ -22,7 +22,7 @@ def read_all(
     """The records of several files, of these methods and sets only where any are named."""
     absent = [str(path) for path in paths if not Path(path).is_file()]
     if absent:
-        raise DataNotFoundError(f"there is no file {absent[0]!r}; name files that `maskdiff bench` wrote.")
+        raise DataNotFoundError(f"there is no file {absent[0]!r}; name files of records.")
     found = [record for path in paths for record in read_records(path)]
     return [
         record

@@ -1,4 +1,4 @@
-"""Data sets x methods x seeds to a file of records: resumable, in parallel when asked, a failure stops nothing."""
+"""Data sets x methods x seeds to a file of records: resumable, in parallel where wanted, a failure stops nothing."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def run_bench(
 ) -> list[Record]:
     """Measure every method on every data set with every seed; one record a run is added to `out`.
 
-    Runs that `out` already holds a result of are skipped, those that failed are tried again. `say` is told of every run
-    that ends (standard error unless given). Returns the latest record of each of these runs.
+    Runs that `out` already holds a result of are skipped, those that failed are tried again. `say` gets a line for
+    every run that ends (standard error unless given). Returns the latest record of each of these runs.
     """
     runs = [Run(*each) for each in product(task.set_names(sets), task.method_names(methods), seeds)]
-    doing = partial(execute, task=task, device=device)
-    return run_all(runs, out, doing, task=task.name, jobs=jobs, device=device, say=say)
+    executed = partial(execute, task=task, device=device)
+    return run_all(runs, out, executed, task=task.name, jobs=jobs, device=device, say=say)
 
 
 def run_all(
@@ -63,7 +63,7 @@ def run_all(
     results = map(execute, left) if jobs == 1 else _in_processes(left, execute, jobs, device)
     for record in results:
         file.add({"task": task, **record})
-        progress.tell(record)
+        progress.report(record)
     wanted = set(runs)
     return [record for record in latest(file.records) if run_of(record) in wanted]
 
@@ -121,7 +121,7 @@ class _Reports:
         if len(left) < total:
             say(f"{total - len(left)} of {total} runs were done before")
 
-    def tell(self, record: Record) -> None:
+    def report(self, record: Record) -> None:
         self.left.ended(record)
         name = f"{record['set']} {record['method']} seed {record['seed']}"
         about = f"about {span(self.left.seconds())} left"

@@ -18,7 +18,7 @@ from maskdiff.errors import SettingError
 
 
 class Task(Protocol):
-    """A kind of benchmark; `warm_up`: on how many rows a method is fitted before it is timed."""
+    """A benchmark; `warm_up`: on how many rows a method is fitted before it is timed."""
 
     @property
     def name(self) -> str:

@@ -7,13 +7,12 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.metrics import f1_score
 
 from maskdiff.bench.baselines import neighbours, pyod
 from maskdiff.bench.baselines.encoded import Matrix, MatrixDetector
 from maskdiff.bench.runs.embedders import Embedder, Folder
 from maskdiff.bench.runs.methods import Detector, Method
+from maskdiff.bench.runs.own_texts import OwnTexts
 from maskdiff.codes import FloatArray
 from maskdiff.detectors import SequenceDetector, TextDetector, TokenDetector
 from maskdiff.encoders.tokens.tokenizers import make_tokenizer
@@ -22,33 +21,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 EMBEDDED = "embedded"
-
-
-class OwnTexts:
-    """One of our detectors; a row without a single token, which has no score, counts as the least odd."""
-
-    def __init__(self, detector: TokenDetector) -> None:
-        self.detector = detector
-
-    def fit(self, X: Sequence[Any]) -> Self:
-        """Learn from normal rows."""
-        self.detector.fit(X)
-        return self
-
-    def anomaly_score(self, X: Sequence[Any]) -> FloatArray:
-        """How odd each row is, shape (N,); higher = more anomalous."""
-        scores = self.detector.anomaly_score(X)
-        return np.where(np.isnan(scores), np.nanmin(scores), scores)
-
-    def details(self, scores: FloatArray, y: NDArray[Any]) -> dict[str, float]:
-        """What its alarms at the calibrated threshold are worth."""
-        alarm = scores > self.detector.threshold()
-        return {
-            "false_alarm_rate": self.detector.calibration_.rate_or_default(None),
-            "alarms_among_normal": float(alarm[y == 0].mean()),
-            "anomalies_found": float(alarm[y == 1].mean()),
-            "f1": float(f1_score(y, alarm)),
-        }
 
 
 class TokenCodes:

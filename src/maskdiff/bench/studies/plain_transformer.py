@@ -58,19 +58,21 @@ class Plain(nn.Module):
 def plain_train(texts: Codes, settings: TransformerReconstructor, seed: int, device: torch.device) -> Plain:
     torch.manual_seed(seed)
     network = Plain(int(texts.schema.sizes[0]), settings).to(device).train()
-    how = settings.training
-    optimiser = torch.optim.AdamW(network.parameters(), how.learning_rate, weight_decay=how.weight_decay, fused=True)
+    training = settings.training
+    optimiser = torch.optim.AdamW(
+        network.parameters(), training.learning_rate, weight_decay=training.weight_decay, fused=True
+    )
     codes_NF, real_NF = on_device(texts, device)
     levels = torch.tensor(PAPER_LEVELS, device=device)
-    steps, step = how.stop.steps(len(texts), how.batch_size), 0
+    steps, step = training.stop.steps(len(texts), training.batch_size), 0
     while step < steps:
-        for batch in torch.randperm(len(texts), device=device).split(how.batch_size):
+        for batch in torch.randperm(len(texts), device=device).split(training.batch_size):
             step += 1
             rate_N = levels[torch.randint(len(levels), (len(batch),), device=device)]
             loss = network.surprise(codes_NF[batch], real_NF[batch], rate_N).mean()
             optimiser.zero_grad()
             loss.backward()
-            optimiser.param_groups[0]["lr"] = how.rate(step, steps)
+            optimiser.param_groups[0]["lr"] = training.rate(step, steps)
             optimiser.step()
     return network.eval()
 

@@ -41,23 +41,23 @@ def alarm_table(records: Iterable[Record]) -> pd.DataFrame:
         rows.append(row)
     if not rows:
         return pd.DataFrame()
-    how = {name: "mean" if name.startswith("at") else "sum" for name in rows[0] if name not in ("method", "set")}
-    return pd.DataFrame(rows).groupby(["method", "set"], as_index=False, sort=False).agg(how)
+    combined = {name: "mean" if name.startswith("at") else "sum" for name in rows[0] if name not in ("method", "set")}
+    return pd.DataFrame(rows).groupby(["method", "set"], as_index=False, sort=False).agg(combined)
 
 
 def evidence_table(records: Iterable[Record]) -> pd.DataFrame:
-    """Per method and set: ROC / PR in percent as one kind of evidence is added after the other; the mean at the end."""
+    """Per method and set: ROC / PR in percent as one term of evidence is added after the other; the mean at the end."""
     rows = [
-        {"method": record["method"], "set": record["set"], "kind": f"+ {kind}", "roc": 100 * roc, "pr": 100 * pr}
+        {"method": record["method"], "set": record["set"], "term": f"+ {term}", "roc": 100 * roc, "pr": 100 * pr}
         for record in records
-        for kind, (roc, pr) in record.get("added_up", {}).items()
+        for term, (roc, pr) in record.get("added_up", {}).items()
     ]
     if not rows:
         return pd.DataFrame()
-    means = pd.DataFrame(rows).groupby(["method", "set", "kind"], as_index=False, sort=False)[["roc", "pr"]].mean()
-    overall = means.groupby(["method", "kind"], as_index=False, sort=False)[["roc", "pr"]].mean()
-    told = pd.concat([means, overall.assign(set="mean")])
-    told["both"] = told["roc"].map("{:.1f}".format) + " / " + told["pr"].map("{:.1f}".format)
-    lines = list(told[["method", "set"]].drop_duplicates().itertuples(index=False, name=None))
-    wide = told.pivot(index=["method", "set"], columns="kind", values="both")
-    return wide.loc[lines, told["kind"].unique()].reset_index()
+    means = pd.DataFrame(rows).groupby(["method", "set", "term"], as_index=False, sort=False)[["roc", "pr"]].mean()
+    overall = means.groupby(["method", "term"], as_index=False, sort=False)[["roc", "pr"]].mean()
+    both = pd.concat([means, overall.assign(set="mean")])
+    both["text"] = both["roc"].map("{:.1f}".format) + " / " + both["pr"].map("{:.1f}".format)
+    lines = list(both[["method", "set"]].drop_duplicates().itertuples(index=False, name=None))
+    wide = both.pivot(index=["method", "set"], columns="term", values="text")
+    return wide.loc[lines, both["term"].unique()].reset_index()

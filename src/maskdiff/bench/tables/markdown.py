@@ -31,8 +31,8 @@ def markdown(table: pd.DataFrame, digits: int = 2) -> str:
 def wide(table: pd.DataFrame, metric: str) -> pd.DataFrame:
     """One metric as methods x sets, each cell with its deviation and, in brackets, the published value."""
     of_metric = table[table["metric"] == metric]
-    told = of_metric[["mean", "std", "published_mean", "published_std"]]
-    cells = of_metric.assign(cell=[cell(*line) for line in told.itertuples(index=False)])
+    values = of_metric[["mean", "std", "published_mean", "published_std"]]
+    cells = of_metric.assign(cell=[cell(*line) for line in values.itertuples(index=False)])
     return cells.pivot(index="method", columns="set", values="cell").loc[of_metric["method"].unique()].reset_index()
 
 

@@ -30,7 +30,7 @@ class Summary:
     diagrams: dict[str, Diagram]
 
     def write(self, folder: str | Path, picture: str | None = "svg") -> list[Path]:
-        """Write summary.md, the CSV files and, unless `picture` is None, a picture of that kind; the files' paths."""
+        """Write summary.md, the CSV files and, unless it is None, a picture in the format `picture`; their paths."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         texts = {folder / name: text for name, text in {"summary.md": self.markdown, **self.csv}.items()}
@@ -89,10 +89,10 @@ def _add_tables(table: pd.DataFrame, parts: list[str], csv: dict[str, str]) -> d
 
 
 def _add_details(records: Sequence[Record], parts: list[str], csv: dict[str, str]) -> None:
-    """What only records of our own detectors tell."""
+    """What only records of our own detectors hold."""
     details = {
         "false_alarms": ("Normal rows that are alarms, in percent", alarm_table(records)),
-        "evidence": ("One kind of evidence added after the other, ROC / PR in percent", evidence_table(records)),
+        "evidence": ("One term of evidence added after the other, ROC / PR in percent", evidence_table(records)),
     }
     for name, (title, table) in details.items():
         if len(table):
@@ -125,12 +125,12 @@ def _side_by_side(table: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFram
 def _over(ranked: pd.DataFrame, few: Sequence[str], partial: Sequence[str]) -> str:
     """Which sets the ranks are over, and what was left out because it is missing somewhere."""
     sets = ranked["set"].unique().tolist()
-    told = f"Over {len(sets)} sets: {', '.join(sets)}."
+    text = f"Over {len(sets)} sets: {', '.join(sets)}."
     if few:
-        told += f" Left out, as run on fewer than half of the sets: {', '.join(few)}."
+        text += f" Left out, as run on fewer than half of the sets: {', '.join(few)}."
     if partial:
-        told += f" Left out, as not every method has a result there: {', '.join(partial)}."
-    return told
+        text += f" Left out, as not every method has a result there: {', '.join(partial)}."
+    return text
 
 
 def _far(table: pd.DataFrame) -> str:
@@ -147,9 +147,9 @@ def _failures(records: Sequence[Record]) -> str:
 
 def _places(records: Sequence[Record]) -> str:
     """Devices and versions, each combination once."""
-    told = {
+    devices = {
         f"- {record['device']}, {record['threads']} threads: "
         + ", ".join(f"{name} {number}" for name, number in record["versions"].items())
         for record in records
     }
-    return "\n".join(sorted(told))
+    return "\n".join(sorted(devices))
