@@ -49,9 +49,8 @@ def test_the_named_detectors_alarm_at_every_broken_rule(name, normal_rows, odd_r
     assert best["column"].tolist()[1:] == ["protocol", "flag", "bytes"]
 
 
-def test_the_kernel_alarms_at_every_broken_rule_where_no_number_is_odd_by_itself(monkeypatch, normal_rows, odd_rows):
-    monkeypatch.setattr(TableDetector, "_new_encoder", lambda self: TableEncoder(tails=0))
-    detector = TableDetector("kernel", false_alarm_rate=0.02).fit(normal_rows)
+def test_the_kernel_alarms_at_every_broken_rule_where_no_number_is_odd_by_itself(normal_rows, odd_rows):
+    detector = TableDetector("kernel", encoder=TableEncoder(tails=0), false_alarm_rate=0.02).fit(normal_rows)
     assert detector.is_anomaly(odd_rows).all()
     assert detector.is_anomaly(normal_rows).mean() < 0.05
     assert detector.explain(odd_rows, top=1)["column"].tolist()[1:] == ["protocol", "flag", "bytes"]

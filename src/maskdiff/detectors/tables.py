@@ -13,7 +13,7 @@ from maskdiff.codes import Codes, IntArray
 from maskdiff.detectors.base import MAIN, Batches, Detector, Presets
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.input import read_table
-from maskdiff.errors import InputError
+from maskdiff.errors import InputError, SettingError
 from maskdiff.evidence import Evidence, EvidenceTerm, NearestRows
 from maskdiff.masking import Schedule
 from maskdiff.probes import PAPER_KERNEL_LEVELS, PAPER_LEVELS, ProbeGrid
@@ -47,6 +47,9 @@ class TableDetector(Detector):
     aggregate : "mean" (the paper's), "rms", "max" or "log_mean_exp": how a row's cells become one score. "combined"
         reads the network through it, and through log-mean-exp besides.
     columns : how to read single columns: name -> "category", "number", "date" or "drop".
+    encoder : a `TableEncoder` that sets bins, tails, the most categories and so on; it is copied, not fitted. None:
+        `TableEncoder()`, or `TableEncoder(tails=0)` with the paper's settings. Its `columns` and those above are put
+        together, and must not contradict each other.
     contamination : the share of anomalies thought to be among the rows to learn from. A first model leaves that share
         of the oddest rows out before a second one learns; 0: all rows are taken for normal.
     false_alarm_rate : the rate `is_anomaly` and `predict` promise; None: 1%, or the finest the rows allow.
@@ -87,6 +90,7 @@ class TableDetector(Detector):
         schedule: str | Schedule = "linear",
         aggregate: str = "mean",
         columns: Mapping[str, str] | None = None,
+        encoder: TableEncoder | None = None,
         contamination: float = 0.0,
         false_alarm_rate: float | None = None,
         device: str = "auto",
@@ -100,6 +104,7 @@ class TableDetector(Detector):
         self.schedule = schedule
         self.aggregate = aggregate
         self.columns = columns
+        self.encoder = encoder
         self.contamination = contamination
         self.false_alarm_rate = false_alarm_rate
         self.device = device
@@ -112,8 +117,15 @@ class TableDetector(Detector):
         return read_table(X)
 
     def _new_encoder(self) -> TableEncoder:
-        plain = {} if self.preset is None else {"tails": 0}
-        return TableEncoder(self.columns, **plain)
+        encoder = TableEncoder(tails=0) if self.encoder is None and self.preset is not None else self.encoder
+        encoder = TableEncoder() if encoder is None else encoder
+        return replace(encoder, columns=_combined(encoder.columns, self.columns))
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if not isinstance(self.encoder, TableEncoder | None):
+            raise SettingError(f"encoder must be a TableEncoder, such as TableEncoder(bins=20); got {self.encoder!r}.")
+        self._new_encoder()
 
     def _gather(self, codes: Codes, held_out: Codes, callback: Callback | None) -> Evidence:
         alone = super()._gather(codes, held_out, callback)
@@ -157,6 +169,19 @@ class TableDetector(Detector):
         codes = Codes(values, self.encoder_.schema_)
         behind = held_out if len(train) == len(place) else slice(len(train), None)
         return codes.take(slice(0, len(train))), codes.take(behind)
+
+
+def _combined(columns: Mapping[str, str] | None, others: Mapping[str, str] | None) -> Mapping[str, str] | None:
+    """How to read single columns, named in two places."""
+    if columns is None or others is None:
+        return others if columns is None else columns
+    clash = next((name for name in columns if others.get(name, columns[name]) != columns[name]), None)
+    if clash is not None:
+        raise SettingError(
+            f"columns= reads {clash!r} as {others[clash]!r}, but the columns of encoder= as {columns[clash]!r}. "
+            "Name it in one of them."
+        )
+    return {**columns, **others}
 
 
 def _in_step(batches: Iterable[Any], told: NDArray[Any]) -> Iterator[tuple[Any, NDArray[Any]]]:

@@ -16,6 +16,7 @@ from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, gener
 from maskdiff.encoders.table.input import Header, Table, check_names, column_of, read_table
 from maskdiff.encoders.table.statistics import TableStatistics
 from maskdiff.errors import EmptyTableError, LeftOutWarning, ModelFileError, SettingError
+from maskdiff.state import storable
 
 DROP = "drop"
 KEEP_HINT = 'To keep a column, say how to read it: columns={name: "category"}, "number" or "date".'
@@ -32,6 +33,7 @@ def take_rows(X: Any, rows: ArrayLike) -> Table:
     return read_table(X).take(rows)
 
 
+@storable
 @dataclass(eq=False)
 class TableEncoder:
     """Reads tables as small integers, one alphabet per column, learned from normal rows.
