@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from maskdiff.bench.baselines.numbers import NumbersForest, NumbersNeighbours
@@ -41,13 +42,11 @@ def test_the_command_measures_methods_whose_names_hold_commas(folder: Path, tmp_
 
 def test_plain_bins_have_no_tails() -> None:
     detector = COMPARED["default, plain bins"].build(0, "cpu")
-    assert detector._new_encoder().tails == 0  # type: ignore[attr-defined]
+    assert detector.encoder.tails == 0  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("detector", [NumbersForest(seed=3), NumbersNeighbours()])
 def test_detectors_on_numbers_take_empty_cells_and_unseen_categories(detector: NumbersForest) -> None:
-    import pandas as pd
-
     normal = pd.DataFrame({"x": [*np.linspace(0, 1, 30), np.nan], "c": ["a"] * 31})
     new = pd.DataFrame({"x": [0.5, np.nan, 30.0], "c": ["a", "b", "a"]})
     scores = detector.fit(normal).anomaly_score(new)

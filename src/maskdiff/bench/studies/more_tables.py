@@ -16,15 +16,9 @@ from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.errors import DataNotFoundError
 
 
-class PlainBins(TableDetector):
-    """The default over quantile bins alone."""
-
-    def _new_encoder(self) -> TableEncoder:
-        return TableEncoder(self.columns, tails=0)
-
-
 def _plain_bins(seed: int, device: str) -> TableDetector:
-    return PlainBins(seed=seed, device=device, progress=False)
+    """The default over quantile bins alone."""
+    return TableDetector(encoder=TableEncoder(tails=0), seed=seed, device=device, progress=False)
 
 
 # By the methods' names in the records.
