@@ -8,7 +8,7 @@ from maskdiff.bench.pages.records import RecordFolder
 from maskdiff.bench.pages.speed import on, total
 from maskdiff.bench.pages.text import OURS as TEXT_METHODS
 from maskdiff.bench.pages.text import SETS as TEXT_SETS
-from maskdiff.bench.pages.text import of, published, spread
+from maskdiff.bench.pages.text import of, own_records, published, spread
 from maskdiff.bench.pages.text_blocks import command, grid, number, seconds, section, times
 
 
@@ -96,7 +96,7 @@ def margins_picture(quality: Quality) -> str:
 
 def texts(records: RecordFolder) -> str:
     """Texts, in one table."""
-    own = records["text"]
+    own = own_records(records)
     lines = [
         [title, *(spread(of(own, method, name)) for method in TEXT_METHODS), published("Parametric MaskDiff-AD", name)]
         for name, title in TEXT_SETS.items()

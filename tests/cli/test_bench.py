@@ -12,7 +12,7 @@ from maskdiff.bench.runs.records import RecordFile, read_records
 from maskdiff.cli import main
 from maskdiff.datasets import make_claims
 
-from .made_records import record
+from ..bench.made_records import record
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_runtimes_are_marked_as_such(tiny: str, tmp_path: Path, capsys: pytest.C
     assert [r["task"] for r in read_records(out)] == ["runtime"]
 
 
-def test_the_status_tells_of_failed_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_status_shows_failed_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     empty, out = tmp_path / "empty", tmp_path / "out.jsonl"
     empty.mkdir()
     chosen = ["--sets", "solar", "--methods", "hamming-knn", "--seeds", "1", "--device", "cpu"]
@@ -65,6 +65,7 @@ MISTAKES = {
     "a table as a text": ("text --sets bank", "there is no data set 'bank'"),
     "an embedder that is not there": ("text --embedder nowhere", "neither a folder with an embedder nor a URL"),
     "a service without a model": ("text --embedder http://localhost:1/v1", "name a model"),
+    "nothing to summarise": ("summary", "name files of records to summarise"),
     "no such file": ("summary nothing.jsonl", "there is no file 'nothing.jsonl'"),
 }
 
