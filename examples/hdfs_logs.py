@@ -1,7 +1,7 @@
 """Log sessions: learn the usual order of events, find sessions that went another way, and name the event.
 
-Reads the HDFS sessions from the folder MASKDIFF_DATA names; without one, made-up sessions stand in. A session is a list
-of event templates; nothing about their wording is used.
+Reads the HDFS sessions from the folder MASKDIFF_DATA names; without one, sessions are made up. A session is a list of
+event templates; nothing about their wording is used.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def main() -> None:
     print(f"false alarms: {verdicts.is_anomaly[y == 0].mean():.1%} of {np.sum(y == 0)} normal sessions")
 
     oddest = np.argsort(-verdicts.anomaly_score)[:3]
-    print(detector.explain([sessions[i] for i in oddest], top=1).to_string(index=False))
+    explained = detector.explain([sessions[i] for i in oddest], top=1, verdicts=verdicts.take(oddest))
+    print(explained.to_string(index=False))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 """Text messages: learn from ordinary ones, find spam, show which words gave it away.
 
-Reads the SMS Spam Collection from the folder MASKDIFF_DATA names; without one, a few made-up messages stand in. Only a
-part of the messages and a small network are used, so that it runs in seconds; `TextDetector()` alone, on all messages,
-is the real thing.
+Reads the SMS Spam Collection from the folder MASKDIFF_DATA names; without one, a few messages are made up. Only a part
+of the messages and a small network are used, so that it runs in seconds; for real use, fit `TextDetector()` on all.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ def main() -> None:
         f"alarms: {verdicts.is_anomaly[y == 1].mean():.0%} of spam, {verdicts.is_anomaly[y == 0].mean():.0%} of others"
     )
 
-    oddest = np.argsort(-verdicts.anomaly_score)[:3]
-    console, shown = Console(), [messages[i] for i in oddest]
-    for score, pieces in zip(verdicts.anomaly_score[oddest], detector.shaded(shown), strict=True):
+    order = np.argsort(-verdicts.anomaly_score)[:3]
+    console, shown, oddest = Console(), [messages[i] for i in order], verdicts.take(order)
+    for score, pieces in zip(oddest.anomaly_score, detector.shaded(shown, verdicts=oddest), strict=True):
         console.print(f"{score:5.1f} ", Text.assemble(*to_terminal(pieces)))
-    print(detector.explain(shown[:1], top=3).to_string(index=False))
+    print(detector.explain(shown[:1], top=3, verdicts=oddest.take([0])).to_string(index=False))
 
 
 if __name__ == "__main__":

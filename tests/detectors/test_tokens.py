@@ -91,28 +91,28 @@ def test_a_column_of_a_table_is_read_by_its_name(case):
 
 
 def test_an_odd_symbol_is_named_by_its_position_with_what_was_expected(sequence_detector):
-    told = sequence_detector.explain([["open", "read", "delete", "close"]], top=1).iloc[0]
-    assert (told["row"], told["position"], told["value"], told["expected"]) == (0, 2, "delete", "write")
-    assert told["expected_probability"] > 0.3
-    assert list(told.index[:4]) == ["row", "column", "position", "value"]
+    odd = sequence_detector.explain([["open", "read", "delete", "close"]], top=1).iloc[0]
+    assert (odd["row"], odd["position"], odd["value"], odd["expected"]) == (0, 2, "delete", "write")
+    assert odd["expected_probability"] > 0.3
+    assert list(odd.index[:4]) == ["row", "column", "position", "value"]
 
 
 def test_an_odd_word_is_named_by_its_characters(text_detector):
     text = "call me at midnight, ok?"
-    told = text_detector.explain(["see you at ten, ok?", text], top=1)
-    odd = told[told["row"] == 1].iloc[0]
+    explained = text_detector.explain(["see you at ten, ok?", text], top=1)
+    odd = explained[explained["row"] == 1].iloc[0]
     assert text[odd["start"] : odd["end"]] == odd["value"] == "midnight"
     assert odd["expected"] in TIMES
-    assert list(told.columns[:5]) == ["row", "column", "start", "end", "value"]
+    assert list(explained.columns[:5]) == ["row", "column", "start", "end", "value"]
 
 
 def test_spans_fit_the_text_as_it_was_handed_in(text_detector):
     text = "  see you 😀😀 at\t你好吗  noon "
-    told = text_detector.explain([text], top=20)
-    for start, end, value in zip(told["start"], told["end"], told["value"], strict=True):
+    explained = text_detector.explain([text], top=20)
+    for start, end, value in zip(explained["start"], explained["end"], explained["value"], strict=True):
         assert text[start:end] == value
         assert value == value.strip()
-    assert {"😀😀", "你好吗"} <= set(told["value"])
+    assert {"😀😀", "你好吗"} <= set(explained["value"])
 
 
 def test_shaded_pieces_put_together_are_the_text(text_detector):
@@ -138,8 +138,8 @@ def test_an_odd_symbol_is_found_wherever_a_long_row_holds_it(short_sighted):
     for position in (0, 5, 17, 40, 59):
         row = ["a", "b", "c"] * 20
         row[position] = "c" if row[position] != "c" else "a"
-        told = short_sighted.explain([row], top=1).iloc[0]
-        assert abs(told["position"] - position) <= 1
+        explained = short_sighted.explain([row], top=1).iloc[0]
+        assert abs(explained["position"] - position) <= 1
 
 
 def test_every_symbol_of_a_long_row_counts_about_alike(short_sighted):
@@ -178,6 +178,15 @@ def test_an_empty_text_holds_no_evidence_and_is_named(text_detector, empty):
     with pytest.warns(NoEvidenceWarning):
         assert text_detector.predict(texts).tolist() == [1, 1, -1]
     assert 1 not in set(text_detector.explain(texts, verdicts=verdicts)["row"])
+
+
+@pytest.mark.filterwarnings("ignore::maskdiff.errors.NoEvidenceWarning")
+def test_an_empty_row_is_never_an_alarm(case):
+    detector, normal, odd = case
+    rows = [*normal, None, *odd]
+    assert not detector.is_anomaly(rows, 0.99)[len(normal)]
+    assert not detector.select(rows, 0.99)[len(normal)]
+    assert detector.p_value(rows)[len(normal)] == 1
 
 
 def test_an_empty_sequence_holds_no_evidence_either(sequence_detector):
@@ -236,15 +245,15 @@ def test_one_token_is_judged_and_named(text_detector):
     scores = text_detector.anomaly_score(["nine", "zanzibar", "?"])
     assert np.isfinite(scores).all()
     assert scores[1] > scores[0]
-    told = text_detector.explain(["nine"]).iloc[0]
-    assert (told["start"], told["end"], told["value"], told["share"]) == (0, 4, "nine", pytest.approx(1))
+    odd = text_detector.explain(["nine"]).iloc[0]
+    assert (odd["start"], odd["end"], odd["value"], odd["share"]) == (0, 4, "nine", pytest.approx(1))
 
 
 def test_hard_texts_can_be_explained_and_their_spans_are_inside_them(text_detector):
     texts = [text if isinstance(text, str) else str(text) for text in HARD]
-    told = text_detector.explain(HARD, top=2)
-    assert set(told["row"]) == set(range(len(HARD)))
-    for row, start, end in zip(told["row"], told["start"], told["end"], strict=True):
+    explained = text_detector.explain(HARD, top=2)
+    assert set(explained["row"]) == set(range(len(HARD)))
+    for row, start, end in zip(explained["row"], explained["start"], explained["end"], strict=True):
         assert 0 <= start < end <= len(texts[row])
 
 
@@ -373,9 +382,9 @@ def pretrained(folder, **settings):
 def test_a_pretrained_model_fine_tuned_on_normal_text_finds_and_explains_odd_texts(bert_folder, tmp_path):
     detector = TextDetector(pretrained(bert_folder, fine_tune=True), probes=PROBES).fit(TEXTS)
     assert detector.is_anomaly(["win cash now, ok?"], 0.05).all()
-    told = detector.explain(["see you at cash, ok?"], top=1).iloc[0]
-    assert (told["value"], told["start"], told["end"]) == ("cash", 11, 15)
-    assert told["expected"] in TIMES
+    explained = detector.explain(["see you at cash, ok?"], top=1).iloc[0]
+    assert (explained["value"], explained["start"], explained["end"]) == ("cash", 11, 15)
+    assert explained["expected"] in TIMES
     save(detector, tmp_path / "model.maskdiff")
     again = load(tmp_path / "model.maskdiff")
     np.testing.assert_allclose(again.anomaly_score(ODD_TEXTS), detector.anomaly_score(ODD_TEXTS), rtol=1e-5)

@@ -1,4 +1,4 @@
-"""A pre-trained embedder's evidence beside the masked surprise: on one scale, shared out over words, in one file."""
+"""A pre-trained embedder's evidence beside the masked surprise: on one scale, shared out over tokens, in one file."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ TEXTS = make_texts(200, 0)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    words = ["boats sail over the wide sea", "win cash now"]
-    return save_embedder(tmp_path_factory.mktemp("embedder"), [*TEXTS, *words])
+    known = ["boats sail over the wide sea", "win cash now"]
+    return save_embedder(tmp_path_factory.mktemp("embedder"), [*TEXTS, *known])
 
 
 @pytest.fixture(scope="module")
@@ -116,31 +116,31 @@ def test_contributions_add_up_to_the_score(detector):
 
 def test_an_odd_topic_is_found_and_named_by_its_characters(detector):
     assert detector.is_anomaly(["boats sail over the wide sea"], 0.05).all()
-    told = detector.explain(["see you at sea, ten today ok?"], top=1).iloc[0]
-    assert (told["value"], told["start"], told["end"]) == ("sea", 11, 14)
+    explained = detector.explain(["see you at sea, ten today ok?"], top=1).iloc[0]
+    assert (explained["value"], explained["start"], explained["end"]) == ("sea", 11, 14)
 
 
-def each_kind(detector, texts):
+def each_source(detector, texts):
     codes = detector.encoder_.encode(texts)
     return np.stack(
         [Evidence(detector.evidence_.sources, (term,)).weigh(codes).score for term in detector.evidence_.terms]
     )
 
 
-def test_both_kinds_have_one_scale_over_normal_texts(detector):
-    masked, meaning = each_kind(detector, make_texts(150, 1))
-    assert 0.3 < masked.std() / meaning.std() < 3
-    assert abs(masked.mean() - meaning.mean()) < 1
+def test_both_sources_have_one_scale_over_normal_texts(detector):
+    masked, nearest = each_source(detector, make_texts(150, 1))
+    assert 0.3 < masked.std() / nearest.std() < 3
+    assert abs(masked.mean() - nearest.mean()) < 1
     assert 0.3 < masked.std() < 3
 
 
-def test_a_text_heeds_the_kind_that_finds_it_odder(detector):
+def test_the_source_that_finds_a_text_odder_weighs_more(detector):
     texts = [*HARD[:3], *make_texts(20, 1)]
-    kinds = each_kind(detector, texts)
-    weight = np.exp(kinds - kinds.max(axis=0))
-    heeded = (weight * kinds).sum(axis=0) / weight.sum(axis=0)
-    np.testing.assert_allclose(detector.anomaly_score(texts), heeded, rtol=1e-9)
-    assert (heeded >= kinds.mean(axis=0) - 1e-9).all()
+    scores = each_source(detector, texts)
+    weight = np.exp(scores - scores.max(axis=0))
+    weighted = (weight * scores).sum(axis=0) / weight.sum(axis=0)
+    np.testing.assert_allclose(detector.anomaly_score(texts), weighted, rtol=1e-9)
+    assert (weighted >= scores.mean(axis=0) - 1e-9).all()
 
 
 def test_texts_are_compared_in_the_directions_that_hold_half_of_their_variance():

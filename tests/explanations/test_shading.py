@@ -60,8 +60,8 @@ def test_rich_takes_the_pairs_without_reading_markup():
 
 
 @given(st.lists(st.tuples(st.text(max_size=30), st.floats(0, 1)), max_size=12), st.integers(5, 60), st.integers(0, 9))
-def test_an_excerpt_holds_the_text_but_for_what_it_says_is_left_out(told, most, around):
-    pieces = [Piece(text, strength) for text, strength in told]
+def test_an_excerpt_holds_the_text_except_what_it_says_is_left_out(shaded, most, around):
+    pieces = [Piece(text, strength) for text, strength in shaded]
     parts, rest = excerpt(pieces, most, around), "".join(piece.text for piece in pieces)
     whole = len(rest)
     for part in parts:
@@ -78,5 +78,5 @@ def test_the_oddest_piece_of_a_long_text_is_always_shown():
     assert "[[zoo]]" in to_plain(excerpt(pieces, 100))
 
 
-def test_without_colours_odd_pieces_stand_in_brackets():
+def test_without_colours_odd_pieces_are_in_brackets():
     assert to_plain([Piece("see you ", 0.0), Piece("at", 0.2), Piece(" zoo", 1.0)]) == "see you at[[ zoo]]"

@@ -16,7 +16,11 @@ class SequenceDetector(TokenDetector):
     """Finds odd sequences of symbols, and the symbols that make them odd.
 
     Rows are lists of anything hashable, or strings that `separator` splits. `fit(normal)`, then `anomaly_score`,
-    `p_value`, `is_anomaly`, `explain` as for tables; an explanation has the column `position`, counted from 0.
+    `p_value`, `is_anomaly`, `explain` as for tables; an explanation has the column `position`, counted from 0. Scores
+    are in nats.
+
+    A sequence without symbols (empty or missing) holds no evidence: its score is NaN, its p-value is 1, and it is never
+    an alarm, at any false-alarm rate. A NoEvidenceWarning names such rows; fitting leaves them out.
 
     Parameters
     ----------

@@ -27,7 +27,11 @@ class TextDetector(TokenDetector):
     """Finds odd texts, and the words that make them odd.
 
     `fit(normal)`, then `anomaly_score`, `p_value`, `is_anomaly`, `explain` as for tables; an explanation has the
-    columns `start` and `end`, the characters of the text that the token stands for.
+    columns `start` and `end`, the characters of the text that the token stands for. Scores are in nats; with an
+    embedder they count standard deviations of held-out normal texts.
+
+    A text without tokens (empty, blank or missing) holds no evidence: its score is NaN, its p-value is 1, and it is
+    never an alarm, at any false-alarm rate. A NoEvidenceWarning names such rows; fitting leaves them out.
 
     Parameters
     ----------
@@ -36,9 +40,9 @@ class TextDetector(TokenDetector):
         None: the reconstructor's own where it brings one, "gpt2" for preset="paper", else "bpe".
     vocab_size : how many tokens "bpe" may learn.
     embedder : the folder of a pre-trained text embedder (such as all-MiniLM-L6-v2), which sees odd topics in ordinary
-        words: the distance to the nearest normal texts in its eyes counts beside the masked surprise, each in standard
-        deviations of held-out normal texts; a text heeds the one that finds it odder. It is kept in the model file.
-        None: masked surprise alone.
+        words: the distance of a text's vector to the nearest normal texts counts beside the masked surprise, each in
+        standard deviations of held-out normal texts, and the one that finds a text odder weighs more. It is stored in
+        the model file. None: masked surprise alone.
     column : the column that holds the texts, where rows come as a table.
     max_length, overlap : longer texts are looked at in windows of this many tokens that overlap; every token counts
         once. None: 256 and 64, or what the reconstructor can see.

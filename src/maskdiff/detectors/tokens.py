@@ -39,7 +39,10 @@ AUTO = "auto"
 
 
 class TokenDetector(Detector):
-    """What detectors of token rows share."""
+    """What detectors of token rows share.
+
+    Learned beside what every detector learns: `empty_rows_`, the numbers of the rows without tokens at fit.
+    """
 
     column: str | None
     max_length: int | None

@@ -12,7 +12,7 @@ from maskdiff.codes import Codes, Schema
 class Encoder(Protocol):
     """Reads rows as codes. `parts` is what a row is made of: columns, symbols or tokens.
 
-    `places` are the columns of an explanation, behind `column`, that say where such a part stands; `named_` is whether
+    `places` are the columns of an explanation, behind `column`, that say where such a part is; `named_` is whether
     the rows came with names of columns, `feature_names_in_` which.
     """
 
@@ -32,7 +32,7 @@ class Encoder(Protocol):
         """The codes of any rows."""
 
     def display(self, X: Any, rows: ArrayLike, fields: Any) -> list[str]:
-        """What stands at these places, one for each pair of a row and a field or position."""
+        """The values at these places, one for each pair of a row and a field or position."""
 
     def summary(self) -> list[dict[str, Any]]:
         """How each column was read: name, type, codes, missing, left_out."""

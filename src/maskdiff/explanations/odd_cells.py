@@ -1,7 +1,7 @@
 """Contributions become ranked cells with the values that were expected there.
 
 What was expected in a cell is what the reconstructor says with that cell hidden and all others shown: "given the rest
-of this row, this is what stands there in normal rows". N rows, F fields, C cells to explain.
+of this row, this is what normal rows hold there". N rows, F fields, C cells to explain.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from maskdiff.codes import FloatArray
 FAINTEST = 0.15
 # From this level on a piece is marked where it cannot be shaded.
 MARKED = 2
-# The strength of what stands for a part that is not shown.
+# The strength of a piece that replaces a part not shown.
 LEFT_OUT = -1.0
 _LEVELS = 4
 _TERMINAL = ("", "on rgb(70,50,30)", "on rgb(110,65,25)", "on rgb(160,80,20)", "bold on rgb(200,80,20)")
@@ -103,14 +103,14 @@ def excerpt(pieces: Sequence[P], most: int, around: int = 60) -> list[P]:
 
 
 def _part(pieces: Sequence[P], of: int, text: str) -> P:
-    """A part of a piece, or what stands for a part that is left out."""
+    """A part of a piece, or the piece that replaces a part left out."""
     if of >= 0:
         return replace(pieces[of], text=text)
     return replace(pieces[0], text=f"… ({len(text):,} characters) …", strength=LEFT_OUT)
 
 
 def to_plain(pieces: Sequence[Piece]) -> str:
-    """The text for where there are no colours: odd pieces stand in double brackets.
+    """The text for where there are no colours: odd pieces are in double brackets.
 
     >>> to_plain([Piece("ok ", 0.1), Piece("bad\\x1b", 1.0)])
     'ok [[bad\\\\x1b]]'

@@ -23,7 +23,7 @@ class TokenGroups:
 
     @classmethod
     def of(cls, codes: TokenWindows) -> TokenGroups:
-        """Each token stands alone, but for the unseen pieces of a word."""
+        """Each token on its own, except that the unseen pieces of a word go together."""
         n_lines, width = codes.values.shape
         cell = np.broadcast_to(np.arange(width), (n_lines, width))
         new = codes.counts & ~codes.known

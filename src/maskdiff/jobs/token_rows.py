@@ -21,7 +21,7 @@ from maskdiff.jobs.table_rows import place_of
 from maskdiff.progress import Callback, Progress
 
 if TYPE_CHECKING:
-    from maskdiff.detectors import Detector
+    from maskdiff.detectors import TokenDetector
 
 # A row counts for so many characters even where it is empty.
 _CHARACTERS_OF_A_ROW = 16
@@ -54,9 +54,9 @@ class NormalTokenRows:
         """The rows, all at once."""
         yield self.items
 
-    def empty(self, detector: Detector) -> list[int]:
-        """The rows, by their number in the file, in which a fitted detector finds no token."""
-        return [int(row) for row in getattr(detector, "empty_rows_", ())]
+    def empty(self, detector: TokenDetector) -> list[int]:
+        """The rows, by their number in the file, in which the detector fitted on them found no token."""
+        return [int(row) for row in detector.empty_rows_]
 
 
 class ModelTokenRows:

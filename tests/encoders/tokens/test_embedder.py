@@ -1,4 +1,4 @@
-"""A pre-trained text embedder: its token vectors are the model's own, whatever stands beside them."""
+"""A pre-trained text embedder: its token vectors are the model's own, whatever is beside them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Model folders that transformers can read: BERT, RoBERTa, ModernBERT and their kind."""
+"""Model folders that transformers can read: such as BERT, RoBERTa and ModernBERT."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TRIED_LENGTHS = (5, 7)
 
 
 @contextmanager
-def reading(what: Any, kind: str = "a masked language model") -> Iterator[Any]:
+def reading(what: Any, expected: str = "a masked language model") -> Iterator[Any]:
     """transformers, without its progress bars and load reports; a model it cannot read is an InputError."""
     try:
         import transformers
@@ -33,7 +33,7 @@ def reading(what: Any, kind: str = "a masked language model") -> Iterator[Any]:
         yield transformers
     except (OSError, ValueError) as error:
         reason = str(error).strip().split("\n")[0]
-        raise InputError(f"{what} cannot be read as {kind}: {reason}") from error
+        raise InputError(f"{what} cannot be read as {expected}: {reason}") from error
     finally:
         logging.set_verbosity(level)
         if bars:
@@ -118,6 +118,6 @@ def most_tokens(config: Any, n_special: int) -> int | None:
 
 
 def _first_position(config: Any) -> int:
-    """Where the model begins to count positions: RoBERTa and its kin begin behind the padding id."""
-    kin = ("roberta", "camembert", "xlm-roberta", "longformer", "mpnet", "esm", "data2vec-text")
-    return (getattr(config, "pad_token_id", 0) or 0) + 1 if getattr(config, "model_type", "") in kin else 0
+    """Where the model begins to count positions: RoBERTa and models like it begin behind the padding id."""
+    behind_padding = ("roberta", "camembert", "xlm-roberta", "longformer", "mpnet", "esm", "data2vec-text")
+    return (getattr(config, "pad_token_id", 0) or 0) + 1 if getattr(config, "model_type", "") in behind_padding else 0

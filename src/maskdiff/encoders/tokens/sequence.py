@@ -60,7 +60,7 @@ class SequenceEncoder(TokenEncoder):
         lengths = np.array([len(row) for row in symbols], dtype=np.int64)
         n = int(lengths.sum())
         size = np.fromiter(map(len, chain.from_iterable(labels)), np.int64, n)
-        # One character stands between two symbols.
+        # There is one character between two symbols.
         first = np.cumsum(lengths) - lengths
         end = np.cumsum(size + 1) - 1
         end -= np.repeat(np.append(0, end + 1)[first], lengths)
