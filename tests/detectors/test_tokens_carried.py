@@ -11,7 +11,7 @@ import pytest
 from maskdiff.detectors import SequenceDetector, TextDetector
 from maskdiff.encoders.tokens import sequence, text
 from maskdiff.errors import NoEvidenceWarning
-from maskdiff.jobs import ScoreOptions, score_file
+from maskdiff.jobs import ScoreOptions, report_file, score_file
 from maskdiff.report import build_report
 
 from .test_tokens import ODD_SESSIONS, ODD_TEXTS, PROBES, SESSIONS, TEXTS, make_texts, tiny
@@ -71,6 +71,14 @@ def test_a_report_cuts_each_text_once(counted):
     page = build_report(detector, pd.DataFrame({"message": NEW, "id": range(len(NEW))}), false_alarm_rate=0.2)
     assert "zanzibar" in page
     assert tokenizer.seen == Counter(NEW)
+
+
+def test_a_report_of_a_file_cuts_each_text_once(counted, tmp_path):
+    detector, tokenizer = counted
+    pd.DataFrame({"message": NEW[:-1], "id": range(len(NEW) - 1)}).to_csv(tmp_path / "new.csv", index=False)
+    summary = report_file(detector, str(tmp_path / "new.csv"), str(tmp_path / "page.html"), false_alarm_rate=0.2)
+    assert summary.anomalies > 0
+    assert tokenizer.seen == Counter(NEW[:-1])
 
 
 def test_scoring_a_file_with_reasons_cuts_each_text_once(counted, tmp_path):
