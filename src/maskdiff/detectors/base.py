@@ -301,11 +301,11 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             raise SettingError(f"top must be at least 1; got {top}.")
         verdicts = verdicts or self.judge(X)
         cells = odd_cells(verdicts.contributions, top)
-        return self._told(
+        return self._explanation(
             cells, verdicts.surprise, verdicts.codes, lambda rows, fields: self.encoder_.display(X, rows, fields)
         )
 
-    def _told(
+    def _explanation(
         self, cells: OddCells, surprise: FloatArray, codes: Codes, display: Callable[[IntArray, IntArray], list[str]]
     ) -> Any:
         """These cells as a table, with what was expected in their places."""

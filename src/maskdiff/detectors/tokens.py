@@ -138,7 +138,8 @@ class TokenDetector(Detector):
         cells = _strongest(odd_cells(groups.combine(verdicts.contributions), top), codes, verdicts.anomaly_score, top)
         row, spans = codes.row[cells.row], groups.spans(codes, cells.row, cells.field)
         values = codes.tokens.slices(row, spans)
-        table = self._told(cells, groups.combine(verdicts.surprise, np.maximum), codes, lambda rows, fields: values)
+        surprise = groups.combine(verdicts.surprise, np.maximum)
+        table = self._explanation(cells, surprise, codes, lambda rows, fields: values)
         table["row"] = row
         places = {"position": codes.start[cells.row] + cells.field, "start": spans[:, 0], "end": spans[:, 1]}
         for at, name in enumerate(self.encoder_.places, start=2):

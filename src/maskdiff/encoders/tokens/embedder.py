@@ -119,14 +119,15 @@ class TextEmbedder:
     def _embedded(self, first: int, encodings: list[Any]) -> Embedded:
         import torch
 
-        rim, nowhere = len(self._before), (-1, -1)
+        before, after = [(-1, -1)] * len(self._before), [(-1, -1)] * len(self._after)
         windows, text, span = [], [], []
         for number, encoding in enumerate(encodings):
+            ids, offsets = encoding.ids, encoding.offsets  # each of them is made anew when asked for
             # A text without a single token is its special tokens.
-            for at in range(0, max(len(encoding.ids), 1), self._longest):
-                ids, offsets = encoding.ids[at : at + self._longest], encoding.offsets[at : at + self._longest]
-                windows.append([*self._before, *ids, *self._after])
-                span += [nowhere] * rim + offsets + [nowhere] * len(self._after)
+            for at in range(0, max(len(ids), 1), self._longest):
+                inside = slice(at, at + self._longest)
+                windows.append([*self._before, *ids[inside], *self._after])
+                span += [*before, *offsets[inside], *after]
                 text += [number] * len(windows[-1])
         lengths = np.array([len(window) for window in windows])
         place = np.concatenate([[0], np.cumsum(lengths)])
