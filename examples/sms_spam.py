@@ -36,7 +36,7 @@ def read_messages() -> tuple[list[str], list[str], np.ndarray]:
 def main() -> None:
     normal, messages, y = read_messages()
     small = TransformerReconstructor(
-        width=64, training=Training(Steps(150), batch_size=64, learning_rate=3e-3, warmup=0.1)
+        width=64, training=Training(Steps(150), batch_size=32, learning_rate=3e-3, warmup=0.1)
     )
     detector = TextDetector(small, probes=ProbeGrid((0.15, 0.5, 0.85), 2), progress=False).fit(normal)
 

@@ -8,7 +8,8 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Annotated
+from functools import cache
+from typing import Annotated, Any
 
 import typer
 
@@ -67,14 +68,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os._exit(status)
 
 
+@cache  # reading the signatures of all commands takes longer than most of them
+def _commands() -> Any:
+    return typer.main.get_command(app)
+
+
 def _run(given: Sequence[str]) -> int:
     """Run one command; its exit status."""
     output = Output(debug="--debug" in given)
     try:
         with _terminating_politely(), output.noting_warnings():
-            status = typer.main.get_command(app).main(
-                list(given), prog_name="maskdiff", standalone_mode=False, obj=output
-            )
+            status = _commands().main(list(given), prog_name="maskdiff", standalone_mode=False, obj=output)
         sys.stdout.flush()
         return _interrupted(output) if status == INTERRUPTED else status if isinstance(status, int) else 0
     except BrokenPipeError:  # whoever read our output has seen enough
