@@ -19,7 +19,7 @@ help: ## this list
 install: $(STAMP) ## create .venv and install maskdiff with its development tools
 
 demo: $(STAMP) ## generate claims, fit, and show the oddest ones with their reasons
-	$(BIN)/python -m maskdiff.demo $(ARGS)
+	$(BIN)/maskdiff demo $(ARGS)
 
 # One thread per worker: two workers with a torch pool each would fight over the same cores.
 test: $(STAMP) ## run the tests, doctests and the code in README and docs (ARGS="-k word")

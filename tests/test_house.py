@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -17,6 +18,9 @@ HEAVY = ("torch", "pandas", "pyarrow", "sklearn")
 
 # A folder that exists on one machine only: /home/..., C:\..., or a neighbour of the checkout.
 MACHINE_PATH = re.compile(r"(?<![\w./-])(/(home|root|Users|work|mnt|opt|tmp)/|\.\./shared\b)|\b[A-Z]:\\[A-Za-z]")
+
+# A flag of a command line: --format, (--text). Arrows and rules made of dashes are none.
+FLAG = re.compile(r"(?<![\w<-])--[a-z][a-z-]*")
 
 
 def run_python(code: str) -> str:
@@ -37,6 +41,14 @@ def test_every_public_name_can_be_imported() -> None:
     assert missing == []
 
 
+def test_every_room_but_the_command_line_is_public_and_reachable() -> None:
+    found = {path.stem for path in (SRC / "maskdiff").iterdir() if not path.name.startswith((".", "__"))}
+    rooms = sorted(found - {"cli", "py", "version"})
+    code = f"import maskdiff; print(*[type(getattr(maskdiff, room)).__name__ for room in {rooms!r}])"
+    assert set(run_python(code).split()) == {"module"}
+    assert set(rooms) <= set(maskdiff.__all__)
+
+
 def test_dir_lists_every_public_name() -> None:
     assert set(maskdiff.__all__) <= set(dir(maskdiff))
 
@@ -49,6 +61,24 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 def test_importing_the_package_imports_nothing_heavy() -> None:
     code = f"import sys, maskdiff; print(*[name for name in {HEAVY!r} if name in sys.modules])"
     assert run_python(code).split() == []
+
+
+def flags_in_texts(code: str) -> list[str]:
+    """Flags of a command line in the texts of a module, f-strings included."""
+    texts = [node.value for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Constant)]
+    return [flag for text in texts if isinstance(text, str) for flag in FLAG.findall(text)]
+
+
+@pytest.mark.parametrize("code", ['raise E("say --format csv")', 'f"{x}. Say --drop {y}"', "'(--text)'"])
+def test_a_flag_in_a_text_is_recognised(code: str) -> None:
+    assert flags_in_texts(code)
+
+
+def test_no_message_of_the_library_names_a_flag() -> None:
+    """Only the command line knows its flags; the library names settings."""
+    files = [path for path in (SRC / "maskdiff").rglob("*.py") if "cli" not in path.relative_to(SRC).parts]
+    hits = {path.relative_to(SRC).as_posix(): flags_in_texts(path.read_text(encoding="utf-8")) for path in files}
+    assert {name: flags for name, flags in hits.items() if flags} == {}
 
 
 @pytest.mark.parametrize("line", ['open("/home/someone/rows.csv")', "see /tmp/x", r"C:\Users\x", "../shared/data"])

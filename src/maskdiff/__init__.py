@@ -17,7 +17,29 @@ from typing import TYPE_CHECKING, Any
 from maskdiff.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from maskdiff import datasets, errors
+    from maskdiff import (
+        bench,
+        calibration,
+        codes,
+        datasets,
+        detectors,
+        encoders,
+        errors,
+        evidence,
+        explanations,
+        io,
+        jobs,
+        masking,
+        objectives,
+        probes,
+        progress,
+        reconstructors,
+        report,
+        score,
+        storage,
+        theory,
+        training,
+    )
     from maskdiff.calibration import Calibration
     from maskdiff.detectors import SequenceDetector, TableDetector, TextDetector
     from maskdiff.masking import MaskedViews, Schedule
@@ -32,7 +54,7 @@ if TYPE_CHECKING:
     from maskdiff.storage import load, save
     from maskdiff.training import Epochs, HeldOutLoss, Steps, Training
 
-# Imported where they are first used: torch and pandas take longer to import than `maskdiff --help` may.
+# All are imported where they are first used: torch and pandas take longer to import than `maskdiff --help` may.
 _HOMES = {
     "Calibration": "calibration",
     "Epochs": "training",
@@ -53,7 +75,29 @@ _HOMES = {
     "load": "storage",
     "save": "storage",
 }
-_ROOMS = ("datasets", "errors")
+_ROOMS = (
+    "bench",
+    "calibration",
+    "codes",
+    "datasets",
+    "detectors",
+    "encoders",
+    "errors",
+    "evidence",
+    "explanations",
+    "io",
+    "jobs",
+    "masking",
+    "objectives",
+    "probes",
+    "progress",
+    "reconstructors",
+    "report",
+    "score",
+    "storage",
+    "theory",
+    "training",
+)
 
 __all__ = [
     "Calibration",
@@ -72,10 +116,29 @@ __all__ = [
     "TextDetector",
     "Training",
     "TransformerReconstructor",
+    "bench",
+    "calibration",
+    "codes",
     "datasets",
+    "detectors",
+    "encoders",
     "errors",
+    "evidence",
+    "explanations",
+    "io",
+    "jobs",
     "load",
+    "masking",
+    "objectives",
+    "probes",
+    "progress",
+    "reconstructors",
+    "report",
     "save",
+    "score",
+    "storage",
+    "theory",
+    "training",
 ]
 
 

@@ -42,6 +42,13 @@ MISTAKES = {
     "too fine a rate": ("score {model} {home}/new.csv --false-alarm-rate 0.0001", "needs at least"),
     "too fine a rate at fit": ("fit {home}/normal.csv -o {home}/m --false-alarm-rate 0.0001", "needs at least"),
     "two promises": ("score {model} {home}/new.csv --false-alarm-rate 0.1 --false-discovery-rate 0.1", "ask for one"),
+    "no false alarms": ("evaluate {model} {home}/labelled.csv --label y --false-alarm-rate 0", "between 0 and 1"),
+    "no false alarms in score": ("score {model} {home}/new.csv --false-alarm-rate 0", "between 0 and 1"),
+    "no false alarms in a report": (
+        "report {model} {home}/new.csv -o r --false-alarm-rate 0",
+        "between 0 and 1",
+    ),
+    "no false alarms in explain": ("explain {model} {home}/new.csv --row 1 --false-alarm-rate 0", "between 0 and 1"),
     "a rate of 2": ("score {model} {home}/new.csv --false-discovery-rate 2", "between 0 and 1"),
     "missing columns": ("score {model} {home}/few.csv", "Missing: "),
     "no row": ("explain {model} {home}/new.csv --row 61", "has no row 61"),

@@ -1,4 +1,4 @@
-"""The command-line door: arguments in, library calls, words out."""
+"""The command-line door: arguments in, one job, text out."""
 
 from maskdiff.cli.app import main
 

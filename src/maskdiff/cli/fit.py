@@ -14,10 +14,7 @@ from maskdiff.cli import options
 from maskdiff.cli.output import Output, counted, percent, printable, table
 
 if TYPE_CHECKING:
-    from maskdiff.detectors import Detector
-    from maskdiff.jobs import NormalTableRows, NormalTokenRows
-    from maskdiff.jobs.checkpoint import Checkpoint
-    from maskdiff.jobs.labels import Labels
+    from maskdiff.jobs import Checkpoint, FitSummary, Labels
 
 Names = list[str] | None
 # What a column of tokens is read as.
@@ -79,34 +76,41 @@ def fit(
     debug: options.Debug = False,
 ) -> None:
     """Learn what is normal from a file of normal rows: a table, or a column of texts (--text) or lists (--sequence)."""
-    from maskdiff.cli.learning import Learning, Probing
-    from maskdiff.io import open_rows
-    from maskdiff.jobs.checkpoint import Checkpoint
-    from maskdiff.storage import save
+    from maskdiff.jobs import Checkpoint, ColumnOptions, DetectorSettings, fit_summary
 
     output: Output = ctx.obj
     began = time.monotonic()
     options.check_file(out)
-    _check_device(device)
-    how = {"category": categorical, "number": numeric, "date": dates, "drop": drop, "only": columns}
-    settings: dict[str, Any] = {"preset": preset, "aggregate": aggregate, "false_alarm_rate": false_alarm_rate}
-    settings |= {"device": device, "seed": seed, "contamination": contamination, "embedder": embedder}
-    probes = Probing(levels, views_per_level)
-    asked = Learning(text, sequence, separator, tokenizer, reconstructor, how, steps, settings, probes)
+    others: dict[str, Any] = {"preset": preset, "aggregate": aggregate, "false_alarm_rate": false_alarm_rate}
+    others |= {"device": device, "seed": seed, "progress": False}
+    settings = DetectorSettings(
+        text=text,
+        sequence=sequence,
+        separator=options.character(separator),
+        tokenizer=tokenizer,
+        embedder=embedder,
+        reconstructor=reconstructor,
+        contamination=contamination,
+        steps=steps,
+        levels=_levels(levels),
+        views_per_level=views_per_level,
+        others=others,
+    )
     checkpoint = Checkpoint(f"{out}.checkpoint", resume=resume, seconds=checkpoint_seconds)
-    reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines)
-    with (
-        open_rows(rows, reading, repeatable=True) as file,
-        output.progress() as progress,
-        _saying_how_to_resume(checkpoint, output),
-    ):
-        detector, found = asked.begin(file, _labels(label, normal), progress)
-        detector.fit_batches(found.batches, found.n_rows, checkpoint=checkpoint)
-        save(detector, out)
-    checkpoint.done()
-    output.skipped(file.skipped)
-    output.left_out(found.empty(detector))
-    _tell(output, detector, found, out, checkpoint.resumed_at, time.monotonic() - began)
+    with output.progress() as progress, _saying_how_to_resume(checkpoint, output):
+        summary = fit_summary(
+            rows,
+            out,
+            detector=settings,
+            columns=ColumnOptions(columns or (), drop or (), categorical or (), numeric or (), dates or ()),
+            labels=_labels(label, normal),
+            reading=options.reading_of(format, delimiter, quote, encoding, on_bad_lines),
+            checkpoint=checkpoint,
+            callback=progress or None,
+        )
+    output.skipped(summary.skipped)
+    output.left_out(summary.empty)
+    _show(output, summary, out, checkpoint.resumed_at, time.monotonic() - began)
 
 
 @contextmanager
@@ -125,53 +129,44 @@ def _saying_how_to_resume(checkpoint: Checkpoint, output: Output) -> Iterator[No
 
 def _labels(column: str | None, normal: Names) -> Labels | None:
     from maskdiff.errors import SettingError
-    from maskdiff.jobs.labels import Labels
+    from maskdiff.jobs import Labels
 
     if column is None and normal:
         raise SettingError("--normal says what the label of normal rows is; say which column holds it with --label.")
     return Labels(column, normal or ()) if column is not None else None
 
 
-def _check_device(device: str) -> None:
-    import torch
-
+def _levels(given: str | None) -> tuple[float, ...] | None:
     from maskdiff.errors import SettingError
 
     try:
-        there = device == "auto" or torch.empty(0, device=device) is not None
-    except (RuntimeError, AssertionError):  # not a name of a device, or of one that is not there
-        there = False
-    if not there:
-        raise SettingError(f"the device {device!r} is not there; use --device cpu, or auto to take the best one.")
+        return None if given is None else tuple(float(level) for level in given.split(","))
+    except ValueError:
+        message = f"levels are numbers with commas between, such as 0.2,0.5,0.8; got {given!r}."
+        raise SettingError(message) from None
 
 
-def _tell(
-    output: Output,
-    detector: Detector,
-    found: NormalTableRows | NormalTokenRows,
-    out: str,
-    resumed_at: int | None,
-    seconds: float,
-) -> None:
+def _show(output: Output, summary: FitSummary, out: str, resumed_at: int | None, seconds: float) -> None:
+    detector = summary.detector
     rate = detector.calibration_.rate_or_default(detector.false_alarm_rate)
-    summary, threshold, held_out = detector.encoder_.summary(), detector.threshold(), len(detector.calibration_)
+    columns, threshold, held_out = detector.encoder_.summary(), detector.threshold(), len(detector.calibration_)
     output.facts(
         command="fit",
         model=out,
-        rows=found.n_rows,
-        columns=summary,
+        rows=summary.rows,
+        columns=columns,
         false_alarm_rate=rate,
         threshold=threshold,
         calibration_rows=held_out,
         resumed_at=resumed_at,
-        skipped_lines=found.rows.skipped.lines,
+        skipped_lines=summary.skipped.lines,
         seconds=round(seconds, 3),
     )
     begun = "" if resumed_at is None else f" (training went on at step {resumed_at:,})"
     output.say(
-        table(("column", "read as", "codes", "missing"), map(_described, summary)),
+        table(("column", "read as", "codes", "missing"), map(_described, columns)),
         "",
-        f"learned from {counted(found.n_rows, 'row')} of {printable(found.rows.name)} in {seconds:.1f} s{begun}",
+        f"learned from {counted(summary.rows, 'row')} of {printable(summary.source)} in {seconds:.1f} s{begun}",
         f"threshold {threshold:.4g}: at most {percent(rate)} of normal rows score above it "
         f"(calibrated on {counted(held_out, 'row')})",
         f"wrote {printable(out)} ({Path(out).stat().st_size / 1000:,.0f} kB)",

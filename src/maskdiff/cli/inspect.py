@@ -67,16 +67,18 @@ def _line(column: dict[str, Any], labels: bool) -> tuple[str, ...]:
     missing = percent(column["missing"]) if column["missing"] else ""
     if column["left_out"]:
         return column["name"], f"left out: {column['left_out']}", "", missing, ""
-    words = [f"{label} ({count:,})" if labels else label for label, count in column["labels"].items()]
-    more = ", ..." if column["codes"] > len(words) else ""
-    return column["name"], column["type"], f"{column['codes']:,}", missing, ", ".join(words) + more
+    shown = [f"{label} ({count:,})" if labels else label for label, count in column["labels"].items()]
+    more = ", ..." if column["codes"] > len(shown) else ""
+    return column["name"], column["type"], f"{column['codes']:,}", missing, ", ".join(shown) + more
 
 
 def _settings(detector: TableDetector) -> dict[str, Any]:
     hidden = ("progress", "device", "columns")
-    told = {name: value for name, value in detector.get_params(deep=False).items() if name not in hidden}
-    told |= {"probes": detector.probes_, "reconstructor": detector.reconstructor_}
-    return {name: value if isinstance(value, str | int | float | None) else repr(value) for name, value in told.items()}
+    settings = {name: value for name, value in detector.get_params(deep=False).items() if name not in hidden}
+    settings |= {"probes": detector.probes_, "reconstructor": detector.reconstructor_}
+    return {
+        name: value if isinstance(value, str | int | float | None) else repr(value) for name, value in settings.items()
+    }
 
 
 def _calibration(detector: TableDetector) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Options that several commands share, with the words of their help."""
+"""Options that several commands share, with their help."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ if TYPE_CHECKING:
 
     from maskdiff.io import ReadOptions
 
-_TOKENS, _COLUMNS, _READING, _SPEAKING = "Texts and sequences", "Columns", "ReadOptions files", "Speaking"
+_TOKENS, _COLUMNS, _READING, _OUTPUT = "Texts and sequences", "Columns", "Reading files", "Output"
 
 
-def named(words: str) -> Any:
+def named(text: str) -> Any:
     """An option that names columns."""
-    return typer.Option(metavar="NAME", help=words, rich_help_panel=_COLUMNS)
+    return typer.Option(metavar="NAME", help=text, rich_help_panel=_COLUMNS)
 
 
-def of_tokens(metavar: str, words: str) -> Any:
+def of_tokens(metavar: str, text: str) -> Any:
     """An option about rows that are texts or sequences."""
-    return typer.Option(metavar=metavar, help=words, rich_help_panel=_TOKENS)
+    return typer.Option(metavar=metavar, help=text, rich_help_panel=_TOKENS)
 
 
-def _told(name: str) -> Callable[[typer.Context, bool], bool]:
-    def tell(ctx: typer.Context, value: bool) -> bool:
+def _stored(name: str) -> Callable[[typer.Context, bool], bool]:
+    def store(ctx: typer.Context, value: bool) -> bool:
         setattr(ctx.ensure_object(Output), name, value)
         return value
 
-    return tell
+    return store
 
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model that `maskdiff fit` wrote.")]
@@ -56,15 +56,16 @@ OnBadLines = Annotated[
     ),
 ]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Errors only.", callback=_told("quiet"), rich_help_panel=_SPEAKING)
+    bool,
+    typer.Option("--quiet", "-q", help="Errors only.", callback=_stored("quiet"), rich_help_panel=_OUTPUT),
 ]
 Json = Annotated[
     bool,
-    typer.Option("--json", help="The result as JSON.", callback=_told("json"), rich_help_panel=_SPEAKING),
+    typer.Option("--json", help="The result as JSON.", callback=_stored("json"), rich_help_panel=_OUTPUT),
 ]
 Debug = Annotated[
     bool,
-    typer.Option("--debug", help="Show where an error arose.", callback=_told("debug"), rich_help_panel=_SPEAKING),
+    typer.Option("--debug", help="Show where an error arose.", callback=_stored("debug"), rich_help_panel=_OUTPUT),
 ]
 FalseAlarmRate = Annotated[
     float | None,
@@ -85,12 +86,12 @@ def reading_of(
     """How to read a file, as the options say."""
     from maskdiff.io import ReadOptions
 
-    return ReadOptions(format, _character(delimiter), quote, encoding, on_bad_lines)
+    return ReadOptions(format, "\t" if delimiter == "tab" else character(delimiter), quote, encoding, on_bad_lines)
 
 
-def _character(delimiter: str | None) -> str | None:
-    # A shell makes it hard to hand over a tab.
-    return {"\\t": "\t", "tab": "\t"}.get(delimiter or "", delimiter)
+def character(given: str | None) -> str | None:
+    """A delimiter or separator as it was meant: a shell makes it hard to give a tab or a line end."""
+    return {"\\t": "\t", "\\n": "\n"}.get(given or "", given)
 
 
 def check_file(out: str) -> None:

@@ -1,4 +1,4 @@
-"""How the command line speaks: results on standard output, notes and bars on standard error, colours on terminals."""
+"""What the command line prints: results on standard output, notes and bars on standard error, colours on terminals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WIDE = 200
 
 @dataclass
 class Output:
-    """What was asked for by --quiet, --json and --debug; `to_stderr`: standard output is taken by rows."""
+    """Set by --quiet, --json and --debug; `to_stderr`: standard output is taken by rows."""
 
     quiet: bool = False
     json: bool = False
@@ -35,13 +35,13 @@ class Output:
     if_interrupted: str = "no file was written or changed"
 
     def say(self, *what: RenderableType) -> None:
-        """For people, unless they asked for silence or for JSON."""
+        """For people, unless --quiet or --json is set."""
         if not self.quiet and not self.json:
             file = sys.stderr if self.to_stderr else sys.stdout
             for part in what:
-                with (speaker := console(file)).capture() as said:
-                    speaker.print(part, markup=False)
-                print("\n".join(line.rstrip() for line in said.get().splitlines()), file=file)
+                with (screen := console(file)).capture() as printed:
+                    screen.print(part, markup=False)
+                print("\n".join(line.rstrip() for line in printed.get().splitlines()), file=file)
 
     def note(self, what: str) -> None:
         """Something to know, beside the result."""
@@ -59,8 +59,8 @@ class Output:
 
         from maskdiff.explanations.shading import to_plain, to_terminal
 
-        speaker = console(sys.stderr if self.to_stderr else sys.stdout)
-        plain = speaker.color_system is None or speaker.no_color
+        screen = console(sys.stderr if self.to_stderr else sys.stdout)
+        plain = screen.color_system is None or screen.no_color
         return Text(to_plain(pieces)) if plain else Text.assemble(*to_terminal(pieces))
 
     def empty(self, number: int) -> None:
@@ -91,25 +91,24 @@ class Output:
 
             def draw(progress: Progress) -> None:
                 if progress.stage not in tasks:
-                    tasks[progress.stage] = bars.add_task(progress.stage, total=None, told="")
-                loss = progress.held_out_loss
-                told = "" if loss is None else f"held-out loss {loss:.4f}"
+                    tasks[progress.stage] = bars.add_task(progress.stage, total=None, loss="")
+                loss = "" if progress.held_out_loss is None else f"held-out loss {progress.held_out_loss:.4f}"
                 total = progress.total or None
-                bars.update(tasks[progress.stage], completed=progress.done, total=total, told=told)
+                bars.update(tasks[progress.stage], completed=progress.done, total=total, loss=loss)
 
             yield draw
 
     @contextmanager
     def noting_warnings(self) -> Iterator[None]:
-        """What the library warns of is noted once each; columns left out and empty rows are told by the commands."""
+        """What the library warns of is noted once each; columns left out and empty rows are noted by the commands."""
         from maskdiff.errors import LeftOutWarning, NoEvidenceWarning
 
-        with warnings.catch_warnings(record=True) as said:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
-            for told in (LeftOutWarning, NoEvidenceWarning):
-                warnings.simplefilter("ignore", told)
+            for category in (LeftOutWarning, NoEvidenceWarning):
+                warnings.simplefilter("ignore", category)
             yield
-        for text in dict.fromkeys(str(warning.message) for warning in said):
+        for text in dict.fromkeys(str(warning.message) for warning in caught):
             self.note(text)
 
 
@@ -120,7 +119,7 @@ def _bars() -> Any:
         progress.TextColumn("{task.description}"),
         progress.BarColumn(),
         progress.MofNCompleteColumn(),
-        progress.TextColumn("{task.fields[told]}"),
+        progress.TextColumn("{task.fields[loss]}"),
         progress.TimeRemainingColumn(),
         console=console(sys.stderr),
         transient=True,

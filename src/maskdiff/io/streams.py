@@ -141,7 +141,7 @@ class Utf8(io.RawIOBase):
 
 
 def encoding_of(source: ByteSource, encoding: str | None) -> str:
-    """The encoding asked for; without one, what a byte-order mark says, or UTF-8."""
+    """The encoding that is given; without one, what a byte-order mark says, or UTF-8."""
     if encoding is None:
         head = source.head()[:3]
         return next((name for mark, name in _MARKS.items() if head.startswith(mark)), "utf-8")

@@ -1,8 +1,22 @@
 """Files and batches through detectors: what the command line, the report and every other door call.
 
-score_file(detector, "new.parquet", "scored.csv", ScoreOptions(explain=3))
+    detector = fit_file("normal.csv", "claims.maskdiff")
+    score_file(detector, "new.parquet", "scored.csv", ScoreOptions(explain=3))
+    score_batch(detector, batch)                       # the same for rows in memory
+    explain_rows(detector, "new.csv", row=17)
+    evaluate_file(detector, "labelled.csv", "is_odd").roc_auc
+    report_file(detector, "new.csv", "report.html")
+
+Wherever a detector is taken, so is the path of its file.
 """
 
+from maskdiff.jobs.checkpoint import Checkpoint
+from maskdiff.jobs.curves import check_picture, draw_curves
+from maskdiff.jobs.evaluate import Evaluation, evaluate_file
+from maskdiff.jobs.explain import RowExplanation, explain_rows
+from maskdiff.jobs.fit import FitSummary, fit_file, fit_summary
+from maskdiff.jobs.fit_settings import ColumnOptions, DetectorSettings
+from maskdiff.jobs.labels import Labels
 from maskdiff.jobs.model_rows import ModelRows, rows_for
 from maskdiff.jobs.report import ReportSummary, report_file
 from maskdiff.jobs.score import ScoreOptions, ScoreSummary, score_batch, score_file
@@ -10,14 +24,27 @@ from maskdiff.jobs.table_rows import ModelTableRows, NormalTableRows, read_table
 from maskdiff.jobs.token_rows import ModelTokenRows, NormalTokenRows
 
 __all__ = [
+    "Checkpoint",
+    "ColumnOptions",
+    "DetectorSettings",
+    "Evaluation",
+    "FitSummary",
+    "Labels",
     "ModelRows",
     "ModelTableRows",
     "ModelTokenRows",
     "NormalTableRows",
     "NormalTokenRows",
     "ReportSummary",
+    "RowExplanation",
     "ScoreOptions",
     "ScoreSummary",
+    "check_picture",
+    "draw_curves",
+    "evaluate_file",
+    "explain_rows",
+    "fit_file",
+    "fit_summary",
     "read_table",
     "report_file",
     "rows_for",

@@ -1,4 +1,4 @@
-"""Scoring: rows in, the same rows with verdicts and reasons out. Every row is judged once, whatever is asked for."""
+"""Scoring: rows in, the same rows with verdicts and reasons out. Every row is judged exactly once."""
 
 from __future__ import annotations
 

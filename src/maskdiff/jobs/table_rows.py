@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.types as pat
@@ -75,10 +74,6 @@ class NormalTableRows:
             cells = {self.rows.schema.names[at]: self._typed(batch, self.rows.schema.names[at]) for at in self.used}
             nothing = pa.nulls(batch.num_rows)
             yield pa.table({name: cells.get(name, nothing) for name in names})
-
-    def empty(self, detector: Any) -> list[int]:
-        """The rows a detector could not learn from: none, for a row of a table always has cells."""
-        return []
 
     def _typed(self, batch: pa.RecordBatch, name: str) -> pa.Array:
         cells = self._cells(batch, name)

@@ -21,7 +21,7 @@ from maskdiff.jobs.table_rows import place_of
 from maskdiff.progress import Callback, Progress
 
 if TYPE_CHECKING:
-    from maskdiff.detectors import TokenDetector
+    pass
 
 # A row counts for so many characters even where it is empty.
 _CHARACTERS_OF_A_ROW = 16
@@ -47,16 +47,12 @@ class NormalTokenRows:
                 callback(Progress("reading", done, rows.n_rows or 0))
         if labels is not None:
             labels.check_any_normal()
-        self.items = TokenRows(values, np.concatenate(numbers), named=True)
-        self.n_rows = self.items.n_rows
+        self.token_rows = TokenRows(values, np.concatenate(numbers), named=True)
+        self.n_rows = self.token_rows.n_rows
 
     def batches(self) -> Iterator[TokenRows]:
         """The rows, all at once."""
-        yield self.items
-
-    def empty(self, detector: TokenDetector) -> list[int]:
-        """The rows, by their number in the file, in which the detector fitted on them found no token."""
-        return [int(row) for row in detector.empty_rows_]
+        yield self.token_rows
 
 
 class ModelTokenRows:

@@ -1,0 +1,145 @@
+"""Evaluating: how well a model separates labelled rows, and whether its promise about false alarms holds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from maskdiff.codes import BoolArray, FloatArray
+from maskdiff.detectors import Detector
+from maskdiff.errors import InputError, NoEvidenceWarning
+from maskdiff.io.formats import open_rows
+from maskdiff.io.rows import ReadOptions, RowFile, SkippedLines
+from maskdiff.jobs.labels import Labels
+from maskdiff.jobs.model_rows import rows_for
+from maskdiff.jobs.models import Model, as_detector
+from maskdiff.jobs.table_rows import place_of
+from maskdiff.progress import Callback, Progress
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What was measured on labelled rows. `precision` is None where there is no alarm.
+
+    `empty_rows` have no evidence (a text without a token), so their score is NaN. They count in every measure, as rows
+    that are never alarms and are less odd than any other. `scores` and `is_odd` are those of the labelled rows, (n,).
+    """
+
+    rows: int
+    anomalies: int
+    empty_rows: int
+    roc_auc: float
+    average_precision: float
+    threshold: float
+    alarms: int
+    precision: float | None
+    recall: float
+    false_alarm_rate_promised: float
+    false_alarm_rate_seen: float
+    scores: FloatArray = field(repr=False)
+    is_odd: BoolArray = field(repr=False)
+    skipped: SkippedLines = field(default_factory=SkippedLines, repr=False)
+
+    @property
+    def ranking(self) -> FloatArray:
+        """The scores, with rows without evidence below all others, shape (n,)."""
+        return ranking(self.scores)
+
+    def to_record(self) -> dict[str, Any]:
+        """The measures as a dict of plain values."""
+        return {name: value for name, value in vars(self).items() if name not in ("scores", "is_odd", "skipped")}
+
+
+def evaluate_file(
+    model: Model,
+    rows: str,
+    label: str,
+    normal: Sequence[str] = (),
+    *,
+    false_alarm_rate: float | None = None,
+    reading: ReadOptions | None = None,
+    callback: Callback | None = None,
+) -> Evaluation:
+    """Measure a model on the rows of a file that the column `label` calls normal, by one of these values, or not.
+
+    Without values, 0 is normal and 1 is not. Rows without label are left out.
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> from pathlib import Path
+    >>> from maskdiff import TableDetector
+    >>> detector = TableDetector("kernel").fit(pa.table({"pet": ["cat", "dog"] * 100, "says": ["meow", "woof"] * 100}))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "labelled.csv")
+    ...     _ = path.write_text("pet,says,odd\\ncat,meow,0\\ndog,woof,0\\ncat,woof,1\\n")
+    ...     evaluation = evaluate_file(detector, str(path), "odd")
+    >>> evaluation.roc_auc, evaluation.alarms, evaluation.recall
+    (1.0, 1, 1.0)
+    """
+    detector = as_detector(model)
+    rate = detector.false_alarm_rate if false_alarm_rate is None else false_alarm_rate
+    rate = detector.calibration_.rate_or_default(rate)  # one that cannot be promised is refused before reading
+    with open_rows(rows, reading) as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoEvidenceWarning)  # the evaluation says how many rows are empty
+        scores, is_odd = _labelled_scores(file, detector, Labels(label, normal), callback)
+    measures = measure(scores, is_odd, detector.threshold(rate))
+    return Evaluation(**measures, false_alarm_rate_promised=rate, scores=scores, is_odd=is_odd, skipped=file.skipped)
+
+
+def _labelled_scores(
+    file: RowFile, detector: Detector, labels: Labels, callback: Callback | None
+) -> tuple[FloatArray, BoolArray]:
+    """The score of every labelled row, and whether it is labelled as an anomaly."""
+    model_rows, place = rows_for(file, detector), place_of(file, labels.column)
+    scores, odd, done = [np.empty(0)], [np.empty(0, dtype=np.bool_)], 0
+    for batch in model_rows.batches():
+        cells = batch.column(place)
+        anomaly = labels.is_anomaly(cells)
+        labelled = anomaly | labels.is_normal(cells)
+        scores.append(detector.anomaly_score(model_rows.read(batch, done + 1))[labelled])
+        odd.append(anomaly[labelled])
+        done += batch.num_rows
+        if callback is not None:
+            callback(Progress("scoring", done, file.n_rows or 0))
+    is_odd = np.concatenate(odd)
+    labels.check_any_normal()
+    if not is_odd.any():
+        raise InputError(
+            f"every row is normal: {labels.column!r} is always {labels.normal_names}. Anomalies are needed too."
+        )
+    return np.concatenate(scores), is_odd
+
+
+def measure(scores: FloatArray, is_odd: BoolArray, threshold: float) -> dict[str, Any]:
+    """The measures by name; a row without evidence, scored NaN, is no alarm and comes last."""
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
+    alarm = scores > threshold
+    caught, called = int((alarm & is_odd).sum()), int(alarm.sum())
+    return {
+        "rows": len(is_odd),
+        "anomalies": int(is_odd.sum()),
+        "empty_rows": int(np.isnan(scores).sum()),
+        "roc_auc": float(roc_auc_score(is_odd, ranking(scores))),
+        "average_precision": float(average_precision_score(is_odd, ranking(scores))),
+        "threshold": threshold,
+        "alarms": called,
+        "precision": caught / called if called else None,
+        "recall": caught / int(is_odd.sum()),
+        "false_alarm_rate_seen": float(alarm[~is_odd].mean()),
+    }
+
+
+def ranking(scores: FloatArray) -> FloatArray:
+    """Scores to rank rows by: those without evidence, scored NaN, are below all others.
+
+    >>> ranking(np.array([2.0, np.nan, 0.5]))
+    array([ 2. , -0.5,  0.5])
+    """
+    known = scores[~np.isnan(scores)]
+    lowest = known.min() - 1 if len(known) else 0.0
+    return np.where(np.isnan(scores), lowest, scores)

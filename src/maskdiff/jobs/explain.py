@@ -1,0 +1,117 @@
+"""Explaining: single rows of a file, each with the cells or tokens that carry its score."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from maskdiff.detectors import Verdicts
+from maskdiff.errors import InputError, NoEvidenceWarning, SettingError
+from maskdiff.explanations.shading import Piece
+from maskdiff.io.formats import open_rows
+from maskdiff.io.rows import ReadOptions, RowFile
+from maskdiff.jobs.labels import is_value
+from maskdiff.jobs.model_rows import rows_for
+from maskdiff.jobs.models import Model, as_detector
+from maskdiff.jobs.table_rows import place_of
+
+# What rows are made of -> how many of these are named unless `top` says otherwise.
+MOST_NAMED = {"columns": 20, "symbols": 8, "tokens": 8}
+
+
+@dataclass(frozen=True, eq=False)
+class RowExplanation:
+    """One row: its number in the file from 1, the verdict on it, and its `cells` as `explain` names them.
+
+    `pieces` is the row as a text whose pieces say how odd they are, where it is one. `parts` is what the row is made
+    of, columns, tokens or symbols, and `places` which columns of `cells` say where a token stands.
+    """
+
+    row: int
+    source: str
+    threshold: float
+    verdicts: Verdicts
+    cells: Any
+    pieces: list[Piece]
+    parts: str
+    places: tuple[str, ...]
+
+    def to_record(self) -> dict[str, Any]:
+        """As a dict of plain values."""
+        return {"row": self.row, "threshold": self.threshold, **self.verdicts.to_records(self.cells)[0]}
+
+
+def explain_rows(
+    model: Model,
+    rows: str,
+    row: int | Sequence[int] | None = None,
+    *,
+    where: tuple[str, str] | None = None,
+    top: int | None = None,
+    false_alarm_rate: float | None = None,
+    reading: ReadOptions | None = None,
+) -> list[RowExplanation]:
+    """Explain the rows of a file with these numbers, counted from 1, or the first row `where` a column has a value.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from maskdiff import TableDetector
+    >>> detector = TableDetector("kernel").fit(pa.table({"pet": ["cat", "dog"] * 100, "says": ["meow", "woof"] * 100}))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "new.csv")
+    ...     _ = path.write_text("id,pet,says\\n7,cat,meow\\n8,cat,woof\\n")
+    ...     (found,) = explain_rows(detector, str(path), where=("id", "8"))
+    >>> found.row, bool(found.verdicts.is_anomaly[0]), sorted(found.cells["value"])
+    (2, True, ['cat', 'woof'])
+    """
+    if (row is None) == (where is None):
+        raise SettingError("say which row, by its number or by a value of one of its columns.", setting="row")
+    detector = as_detector(model)
+    threshold = detector.threshold(false_alarm_rate)
+    encoder = detector.encoder_
+    with open_rows(rows, reading) as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoEvidenceWarning)  # such a row has no score and no cells
+        model_rows = rows_for(file, detector)
+        found = [_first_where(file, *where)] if where is not None else _numbered(file, row)
+        explained = []
+        for number, batch in found:
+            shown = model_rows.shown(batch)
+            verdicts = detector.judge(model_rows.read(batch, number), false_alarm_rate)
+            cells = detector.explain(shown, top or MOST_NAMED[encoder.parts], verdicts=verdicts)
+            pieces = [piece for text in detector.shaded(shown, verdicts=verdicts) for piece in text]
+            explained.append(
+                RowExplanation(
+                    number, file.name, threshold, verdicts, cells, pieces, encoder.parts, tuple(encoder.places)
+                )
+            )
+    return explained
+
+
+def _numbered(file: RowFile, numbers: int | Sequence[int] | None) -> list[tuple[int, pa.RecordBatch]]:
+    """The rows with these numbers, in the order of the numbers."""
+    wanted = [numbers] if isinstance(numbers, int) else list(numbers or ())
+    if not wanted or min(wanted) < 1:
+        raise SettingError(f"rows are numbered from 1; got {numbers}.", setting="row")
+    seen, found = 0, dict[int, pa.RecordBatch]()
+    for batch in file.batches():
+        found |= {n: batch.slice(n - seen - 1, 1) for n in wanted if seen < n <= seen + batch.num_rows}
+        seen += batch.num_rows
+        if len(found) == len(set(wanted)):
+            return [(n, found[n]) for n in wanted]
+    missing = next(n for n in wanted if n not in found)
+    raise InputError(f"{file.name} has no row {missing:,}: there are {seen:,}.")
+
+
+def _first_where(file: RowFile, column: str, value: str) -> tuple[int, pa.RecordBatch]:
+    """The first row with that value, as a text or as a number."""
+    place, seen = place_of(file, column), 0
+    for batch in file.batches():
+        found = is_value(batch.column(place), str(value)).nonzero()[0]
+        if len(found):
+            return seen + int(found[0]) + 1, batch.slice(int(found[0]), 1)
+        seen += batch.num_rows
+    raise InputError(f"{file.name} has no row with {column} = {value}.")

@@ -1,0 +1,158 @@
+"""Fitting: normal rows of a file in, a fitted detector out, and a model file where one is named."""
+
+from __future__ import annotations
+
+import copy
+import os
+from dataclasses import dataclass, field
+
+from maskdiff.detectors import Detector, TableDetector, TokenDetector
+from maskdiff.errors import SettingError, UnknownColumnError
+from maskdiff.io.atomic import check_folder
+from maskdiff.io.formats import open_rows
+from maskdiff.io.rows import ReadOptions, RowFile, SkippedLines
+from maskdiff.jobs.checkpoint import Checkpoint
+from maskdiff.jobs.fit_settings import ColumnOptions, DetectorSettings
+from maskdiff.jobs.labels import Labels
+from maskdiff.jobs.table_rows import NormalTableRows
+from maskdiff.jobs.token_rows import NormalTokenRows
+from maskdiff.progress import Callback
+from maskdiff.storage import save
+
+NormalRows = NormalTableRows | NormalTokenRows
+
+
+@dataclass(frozen=True)
+class FitSummary:
+    """A fitted detector, the file and the number of its rows that it learned from, and what was left out.
+
+    `empty` are the numbers of rows without a token, counted from 1.
+    """
+
+    detector: Detector
+    source: str
+    rows: int
+    empty: list[int] = field(default_factory=list)
+    skipped: SkippedLines = field(default_factory=SkippedLines)
+
+
+def fit_file(
+    rows: str,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    detector: Detector | DetectorSettings | None = None,
+    columns: ColumnOptions | None = None,
+    labels: Labels | None = None,
+    reading: ReadOptions | None = None,
+    checkpoint: Checkpoint | None = None,
+    callback: Callback | None = None,
+) -> Detector:
+    """Learn what is normal from the rows of a file, "-" for standard input, and save the detector to `out`.
+
+    `detector` is one that is not fitted yet and is left as it is, or its settings; None: a TableDetector as it comes.
+    A detector of texts or sequences reads its `column`. `columns` says which columns of a table are learned from and
+    how they are read, `labels` which rows are normal. A `checkpoint` stores the state of a training that may be
+    interrupted.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from maskdiff import TableDetector, load
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     normal, model = Path(folder, "normal.csv"), Path(folder, "pets.maskdiff")
+    ...     _ = normal.write_text("pet,says\\n" + "cat,meow\\ndog,woof\\n" * 100)
+    ...     detector = fit_file(str(normal), model, detector=TableDetector("kernel"))
+    ...     load(model).is_anomaly([["cat", "woof"]])
+    array([ True])
+    """
+    return fit_summary(
+        rows,
+        out,
+        detector=detector,
+        columns=columns,
+        labels=labels,
+        reading=reading,
+        checkpoint=checkpoint,
+        callback=callback,
+    ).detector
+
+
+def fit_summary(
+    rows: str,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    detector: Detector | DetectorSettings | None = None,
+    columns: ColumnOptions | None = None,
+    labels: Labels | None = None,
+    reading: ReadOptions | None = None,
+    checkpoint: Checkpoint | None = None,
+    callback: Callback | None = None,
+) -> FitSummary:
+    """As `fit_file`, and what there is to say about the rows that were read."""
+    if out is not None:
+        check_folder(out)
+    fitted = _unfitted(detector, callback)
+    with open_rows(rows, reading, repeatable=True) as file:
+        normal = _normal_rows(file, fitted, columns, labels, callback)
+        fitted.fit_batches(normal.batches, normal.n_rows, checkpoint=checkpoint)
+    if out is not None:
+        save(fitted, out)
+    if checkpoint is not None:
+        checkpoint.done()
+    empty = fitted.empty_rows_.tolist() if isinstance(fitted, TokenDetector) else []
+    return FitSummary(fitted, file.name, normal.n_rows, empty, file.skipped)
+
+
+def _unfitted(detector: Detector | DetectorSettings | None, callback: Callback | None) -> Detector:
+    if isinstance(detector, DetectorSettings):
+        detector = detector.build()
+    made = TableDetector() if detector is None else copy.copy(detector)
+    if callback is not None:
+        made.progress = callback
+    check_device(made.device)
+    return made
+
+
+def check_device(device: str) -> None:
+    """Refuse, before any work is done, a device that is not there."""
+    import torch
+
+    try:
+        there = device == "auto" or torch.empty(0, device=device) is not None
+    except (RuntimeError, AssertionError):  # not a name of a device, or of one that is not there
+        there = False
+    if not there:
+        message = f"the device {device!r} is not there; use cpu, or auto to take the best one."
+        raise SettingError(message, setting="device")
+
+
+def _normal_rows(
+    file: RowFile,
+    detector: Detector,
+    columns: ColumnOptions | None,
+    labels: Labels | None,
+    callback: Callback | None,
+) -> NormalRows:
+    """The rows to learn from; how the columns of a table are to be read is set on the detector."""
+    if isinstance(detector, TokenDetector):
+        if columns:
+            raise SettingError(
+                "columns to choose, drop or read in some way are for tables; of a file with texts or sequences only "
+                "the column that holds them is read."
+            )
+        detector.column = _column(file, detector)  # by this name it is found in files to be scored
+        return NormalTokenRows(file, detector.column, labels, callback)
+    label = None if labels is None else labels.column
+    reading = {**(getattr(detector, "columns", None) or {}), **(columns or ColumnOptions()).for_file(file, label)}
+    if reading:
+        detector.set_params(columns=reading)
+    return NormalTableRows(file, reading, labels, callback)
+
+
+def _column(file: RowFile, detector: TokenDetector) -> str:
+    names = file.schema.names
+    if detector.column is None and len(names) != 1:
+        raise UnknownColumnError(
+            f"{file.name} has {len(names)} columns; say which one holds the rows: "
+            f"{type(detector).__name__}(column=NAME)."
+        )
+    return str(names[0] if detector.column is None else detector.column)

@@ -1,0 +1,45 @@
+"""The library names settings, the command line the flags that set them."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import typer
+
+import maskdiff
+from maskdiff.cli.app import app
+from maskdiff.cli.hints import HINTS, with_hint
+from maskdiff.errors import BadLineError, SettingError
+
+SRC = Path(maskdiff.__file__).parent
+
+
+def settings_named_in_errors() -> set[str]:
+    """The values of `setting=` in every call of the package."""
+    calls = [
+        node
+        for path in SRC.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+    ]
+    found = [keyword.value for call in calls for keyword in call.keywords if keyword.arg == "setting"]
+    return {value.value for value in found if isinstance(value, ast.Constant) and isinstance(value.value, str)}
+
+
+def test_every_setting_that_an_error_names_has_a_flag():
+    named = settings_named_in_errors()
+    assert {"on_bad_lines", "format", "normal", "prefix", "resume", "encoding", "drop"} <= named
+    assert named <= set(HINTS)
+
+
+def test_every_flag_of_a_hint_is_an_option_of_a_command():
+    commands = typer.main.get_command(app).commands.values()
+    options = {flag for command in commands for parameter in command.params for flag in parameter.opts}
+    hinted = {word for hint in HINTS.values() for word in hint.replace(",", " ").split() if word.startswith("-")}
+    assert hinted <= options
+
+
+def test_an_error_without_a_setting_is_shown_as_it_is():
+    assert with_hint(SettingError("no.")) == "no."
+    assert with_hint(BadLineError("line 3.", setting="on_bad_lines")).endswith("--on-bad-lines skip.)")
