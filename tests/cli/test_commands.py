@@ -43,12 +43,12 @@ def test_fit_shows_how_each_column_was_read_and_the_threshold(home, tmp_path):
 
 def test_fit_says_the_same_to_machines(home, tmp_path):
     said = call("fit", home / "normal.csv", "-o", tmp_path / "m", "--reconstructor", "kernel", "--json")
-    told = json.loads(said.out)
+    facts = json.loads(said.out)
     detector = maskdiff.load(tmp_path / "m")
-    assert told["rows"] == 400
-    assert told["threshold"] == detector.threshold()
-    assert told["calibration_rows"] == len(detector.calibration_)
-    assert told["columns"] == detector.encoder_.summary()
+    assert facts["rows"] == 400
+    assert facts["threshold"] == detector.threshold()
+    assert facts["calibration_rows"] == len(detector.calibration_)
+    assert facts["columns"] == detector.encoder_.summary()
 
 
 def test_fit_probes_as_asked_and_else_as_usual(home, tmp_path):
@@ -161,9 +161,9 @@ def test_spreadsheet_formulas_are_defused_when_asked(home, model, tmp_path):
 
 
 def test_score_tells_machines_what_it_did(home, model, tmp_path):
-    told = json.loads(call("score", model, home / "new.csv", "-o", tmp_path / "s.csv", "--top", "2", "--json").out)
-    assert (told["rows"], told["anomalies"], told["written"]) == (60, 3, 2)
-    assert told["false_alarm_rate"] == 0.01
+    facts = json.loads(call("score", model, home / "new.csv", "-o", tmp_path / "s.csv", "--top", "2", "--json").out)
+    assert (facts["rows"], facts["anomalies"], facts["written"]) == (60, 3, 2)
+    assert facts["false_alarm_rate"] == 0.01
 
 
 def test_quiet_is_quiet(home, model, tmp_path):
@@ -191,11 +191,11 @@ def test_explain_draws_the_cells_of_one_row(which, home, model):
 
 
 def test_explain_tells_machines_the_same_cells_as_python(home, model):
-    told = json.loads(call("explain", model, home / "new.csv", "--row", "60", "--top", "2", "--json").out)
+    facts = json.loads(call("explain", model, home / "new.csv", "--row", "60", "--top", "2", "--json").out)
     new = pd.read_csv(home / "new.csv", dtype={"port": str})
     cells = maskdiff.load(model).explain(new.iloc[[59]], 2)
-    assert [cell["column"] for cell in told["cells"]] == cells["column"].tolist()
-    assert [cell["contribution"] for cell in told["cells"]] == pytest.approx(cells["contribution"].tolist())
+    assert [cell["column"] for cell in facts["cells"]] == cells["column"].tolist()
+    assert [cell["contribution"] for cell in facts["cells"]] == pytest.approx(cells["contribution"].tolist())
 
 
 def test_a_cell_cannot_command_the_terminal(home, model, tmp_path):
@@ -206,15 +206,15 @@ def test_a_cell_cannot_command_the_terminal(home, model, tmp_path):
 
 
 def test_inspect_shows_what_the_model_holds(model):
-    told = json.loads(call("inspect", model, "--json", "--labels").out)
+    facts = json.loads(call("inspect", model, "--json", "--labels").out)
     detector = maskdiff.load(model)
-    columns = {column["name"]: column for column in told["columns"]}
+    columns = {column["name"]: column for column in facts["columns"]}
     assert columns["id"]["left_out"].startswith("a row id")
     protocol = detector.encoder_.schema_.fields[0]
     assert columns["protocol"]["labels"] == dict(zip(protocol.labels, protocol.counts, strict=True))
-    assert told["calibration"]["thresholds"]["0.01"] == detector.threshold(0.01)
-    assert told["settings"]["reconstructor"] == "KernelReconstructor(bandwidth=1.0)"
-    assert told["versions"]["maskdiff"] == maskdiff.__version__
+    assert facts["calibration"]["thresholds"]["0.01"] == detector.threshold(0.01)
+    assert facts["settings"]["reconstructor"] == "KernelReconstructor(bandwidth=1.0)"
+    assert facts["versions"]["maskdiff"] == maskdiff.__version__
     shown = call("inspect", model).out
     assert all(name in shown for name in columns)
 
@@ -222,26 +222,26 @@ def test_inspect_shows_what_the_model_holds(model):
 def test_evaluate_measures_as_scikit_learn_does(home, model, tmp_path):
     picture = tmp_path / "curves.png"
     said = call("evaluate", model, home / "labelled.csv", "--label", "y", "--plot", picture, "--json")
-    told = json.loads(said.out)
+    facts = json.loads(said.out)
     labelled = pd.read_csv(home / "labelled.csv", dtype={"port": str})
     detector = maskdiff.load(model)
     scores, odd = detector.anomaly_score(labelled.drop(columns="y")), labelled["y"]
-    assert told["roc_auc"] == pytest.approx(roc_auc_score(odd, scores))
-    assert told["average_precision"] == pytest.approx(average_precision_score(odd, scores))
+    assert facts["roc_auc"] == pytest.approx(roc_auc_score(odd, scores))
+    assert facts["average_precision"] == pytest.approx(average_precision_score(odd, scores))
     alarm = scores > detector.threshold()
-    assert told["precision"] == pytest.approx(odd[alarm].mean())
-    assert told["recall"] == pytest.approx(alarm[odd].mean())
-    assert told["false_alarm_rate_seen"] == pytest.approx(alarm[~odd].mean())
-    assert told["false_alarm_rate_promised"] == 0.01
+    assert facts["precision"] == pytest.approx(odd[alarm].mean())
+    assert facts["recall"] == pytest.approx(alarm[odd].mean())
+    assert facts["false_alarm_rate_seen"] == pytest.approx(alarm[~odd].mean())
+    assert facts["false_alarm_rate_promised"] == 0.01
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_evaluate_takes_any_words_as_labels(home, model, tmp_path):
     labelled = pd.read_csv(home / "labelled.csv", dtype={"port": str})
     labelled.assign(y=labelled["y"].map({True: "attack", False: "fine"})).to_csv(tmp_path / "l.csv", index=False)
-    words = call("evaluate", model, tmp_path / "l.csv", "--label", "y", "--normal", "fine", "--json")
+    named = call("evaluate", model, tmp_path / "l.csv", "--label", "y", "--normal", "fine", "--json")
     zeros = call("evaluate", model, home / "labelled.csv", "--label", "y", "--json")
-    assert json.loads(words.out) == json.loads(zeros.out)
+    assert json.loads(named.out) == json.loads(zeros.out)
 
 
 def test_report_writes_a_page_about_the_rows(home, model, tmp_path):

@@ -29,13 +29,13 @@ MISTAKES = {
     "no output": ("fit {home}/normal.csv", "--out"),
     "unknown reconstructor": ("fit {home}/normal.csv -o {home}/m --reconstructor magic", "choose one of"),
     "unknown aggregate": ("fit {home}/normal.csv -o {home}/m --aggregate sum", "choose one of"),
-    "levels in words": ("fit {home}/normal.csv -o {home}/m --levels low,high", "such as 0.2,0.5,0.8"),
+    "levels that are no numbers": ("fit {home}/normal.csv -o {home}/m --levels low,high", "such as 0.2,0.5,0.8"),
     "levels that fall": ("fit {home}/normal.csv -o {home}/m --levels 0.5,0.2", "must rise"),
     "no views": ("fit {home}/normal.csv -o {home}/m --views-per-level 0", "--views-per-level"),
     "unknown device": ("fit {home}/normal.csv -o {home}/m --device abacus", "abacus"),
     "unknown column": ("fit {home}/normal.csv -o {home}/m --drop colour", "has no column 'colour'"),
     "two readings": ("fit {home}/normal.csv -o {home}/m --numeric port --categorical port", "cannot be both"),
-    "words as numbers": ("fit {home}/normal.csv -o {home}/m --numeric service", "'service' was to be read as number"),
+    "texts as numbers": ("fit {home}/normal.csv -o {home}/m --numeric service", "'service' was to be read as number"),
     "no label": ("fit {home}/normal.csv -o {home}/m --label y", "has no column 'y'"),
     "never normal": ("fit {home}/labelled.csv -o {home}/m --label y --normal maybe", "'y' is never maybe"),
     "normal alone": ("fit {home}/labelled.csv -o {home}/m --normal 0", "--label"),
@@ -64,12 +64,12 @@ MISTAKES = {
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_named_in_one_line_with_status_2(mistake, home, model):
-    command, words = MISTAKES[mistake]
+    command, message = MISTAKES[mistake]
     (home / "few.csv").write_text("protocol\ntcp\n")
     before = sorted(home.iterdir())
     said = call(*command.format(home=home, model=model).split())
     assert said.is_refusal, said
-    assert words in said.err
+    assert message in said.err
     assert sorted(home.iterdir()) == before
 
 

@@ -34,11 +34,11 @@ def fitted(tmp_path: Path, source: Path, *options: object) -> Said:
 
 
 def test_fit_says_how_the_column_was_read(inbox, tmp_path):
-    told = json.loads(fitted(tmp_path, inbox / "normal.csv", "--text", "message", "--json").out)
+    facts = json.loads(fitted(tmp_path, inbox / "normal.csv", "--text", "message", "--json").out)
     detector = maskdiff.load(tmp_path / "m")
     assert isinstance(detector, maskdiff.TextDetector)
-    assert told["columns"] == detector.encoder_.summary()
-    assert (told["rows"], told["threshold"]) == (300, detector.threshold())
+    assert facts["columns"] == detector.encoder_.summary()
+    assert (facts["rows"], facts["threshold"]) == (300, detector.threshold())
     assert detector.probes_.levels == (0.2, 0.6)
     said = fitted(tmp_path, inbox / "normal.jsonl", "--sequence", "events")
     assert said.out.splitlines()[1].split() == ["events", "sequence", "5", "symbols"]
@@ -53,8 +53,8 @@ def test_fit_is_the_same_from_lists_from_json_in_csv_and_from_split_strings(tmp_
         done = call("fit", tmp_path / source, "-o", tmp_path / source[:4], "--sequence", "e", *options, *HASTY, "2")
         assert done.status == 0, done.err
     detectors = [maskdiff.load(tmp_path / name) for name in ("list", "json", "spli")]
-    told = [detector.calibration_.scores.tolist() for detector in detectors]
-    assert told[0] == told[1] == told[2]
+    scores = [detector.calibration_.scores.tolist() for detector in detectors]
+    assert scores[0] == scores[1] == scores[2]
 
 
 def test_fit_learns_only_from_texts_that_the_label_calls_normal(inbox, tmp_path):
@@ -136,10 +136,10 @@ def test_explain_marks_odd_tokens_where_there_are_no_colours(inbox):
 
 
 def test_explain_tells_machines_where_tokens_stand(inbox):
-    told = json.loads(
+    facts = json.loads(
         call("explain", inbox / "text.maskdiff", inbox / "new.csv", "--row", "22", "--top", "1", "--json").out
     )
-    assert [(cell["start"], cell["end"], cell["value"]) for cell in told["cells"]] == [(14, 17, "zoo")]
+    assert [(cell["start"], cell["end"], cell["value"]) for cell in facts["cells"]] == [(14, 17, "zoo")]
 
 
 def test_a_text_cannot_command_the_terminal(inbox, tmp_path):
@@ -152,8 +152,8 @@ def test_a_text_cannot_command_the_terminal(inbox, tmp_path):
 
 
 def test_inspect_and_evaluate_know_texts(inbox):
-    told = json.loads(call("inspect", inbox / "text.maskdiff", "--json").out)
-    assert [(column["name"], column["type"]) for column in told["columns"]] == [("message", "tokens")]
+    facts = json.loads(call("inspect", inbox / "text.maskdiff", "--json").out)
+    assert [(column["name"], column["type"]) for column in facts["columns"]] == [("message", "tokens")]
     measured = json.loads(call("evaluate", inbox / "text.maskdiff", inbox / "new.csv", "--label", "y", "--json").out)
     new = pd.read_csv(inbox / "new.csv")
     scores = maskdiff.load(inbox / "text.maskdiff").anomaly_score(new["message"])
@@ -174,9 +174,9 @@ def test_empty_and_missing_texts_are_named_and_have_no_score(inbox, tmp_path):
     assert table["p_value"][1:4].tolist() == [1, 1, 1]
     assert not table["is_anomaly"][1:4].any()
     assert table["reason_1"].isna().tolist() == [False, True, True, True, False]
-    told = json.loads(call("score", inbox / "text.maskdiff", tmp_path / "x.jsonl", "-o", tmp_path / "s", "--out-format",
-                           "csv", "--json").out)  # fmt: skip
-    assert told["empty_rows"] == 3
+    options = ("-o", tmp_path / "s", "--out-format", "csv", "--json")
+    facts = json.loads(call("score", inbox / "text.maskdiff", tmp_path / "x.jsonl", *options).out)
+    assert facts["empty_rows"] == 3
     shown = call("explain", inbox / "text.maskdiff", tmp_path / "x.jsonl", "--row", "2")
     assert "not a single token, so nothing to judge it by" in shown.out
     top = scored(inbox / "text.maskdiff", tmp_path / "x.jsonl", "--top", "2", "--out-format", "csv")
@@ -193,9 +193,11 @@ def test_fit_leaves_empty_texts_out_and_says_so(tmp_path):
 def test_an_empty_text_is_never_an_alarm_and_comes_last_in_an_evaluation(inbox, tmp_path):
     rows = [*((text, 0) for text in messages(30, 6)), *((odd, 1) for odd in ODD), ("", 1)]
     write_csv(tmp_path / "l.csv", ["message", "y"], [list(row) for row in rows])
-    told = json.loads(call("evaluate", inbox / "text.maskdiff", tmp_path / "l.csv", "--label", "y", "--json").out)
-    assert (told["empty_rows"], told["anomalies"]) == (1, 4)
-    assert told["recall"] <= 0.75
+    facts = json.loads(call("evaluate", inbox / "text.maskdiff", tmp_path / "l.csv", "--label", "y", "--json").out)
+    assert (facts["empty_rows"], facts["anomalies"]) == (1, 4)
+    assert facts["recall"] <= 0.75
+    said = call("evaluate", inbox / "text.maskdiff", tmp_path / "l.csv", "--label", "y")
+    assert said.out.splitlines()[-1] == "without a token    1 row: it counts above, as the least odd and never an alarm"
 
 
 def test_numbers_among_texts_are_read_as_they_are_written(inbox, tmp_path):
@@ -221,7 +223,7 @@ def test_one_megabyte_of_text_is_scored_whole_and_shown_in_parts(inbox, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ("fit {0}/normal.csv -o {1}/m --sequence message", "is a plain string, "),
         ("fit {0}/normal.jsonl -o {1}/m --text events", "is no text but of type list"),
@@ -239,12 +241,12 @@ def test_one_megabyte_of_text_is_scored_whole_and_shown_in_parts(inbox, tmp_path
         ("score {0}/logs.maskdiff {1}/mixed.jsonl", "row 2 is a plain string, 'allocate receive'"),
     ],
 )
-def test_mistakes_with_texts_are_told_in_one_line(wrong, told, inbox, tmp_path):
+def test_mistakes_with_texts_are_named_in_one_line(wrong, message, inbox, tmp_path):
     write_lines(tmp_path / "mixed.jsonl", [{"events": ["allocate"]}, {"events": "allocate receive"}])
     write_csv(tmp_path / "texts.csv", ["t"], [[f"{i} {text}"] for i, text in enumerate(messages(30, 1))])
     said = call(*wrong.format(inbox, tmp_path).split())
     assert said.is_refusal, said
-    assert told in said.err
+    assert message in said.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mixed.jsonl", "texts.csv"]
 
 
