@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     )
     from maskdiff.calibration import Calibration
     from maskdiff.detectors import SequenceDetector, TableDetector, TextDetector
+    from maskdiff.encoders.table.encoder import TableEncoder
     from maskdiff.masking import MaskedViews, Schedule
     from maskdiff.probes import ProbeGrid
     from maskdiff.reconstructors import (
@@ -70,6 +71,7 @@ _HOMES = {
     "SequenceDetector": "detectors",
     "Steps": "training",
     "TableDetector": "detectors",
+    "TableEncoder": "encoders.table.encoder",
     "TextDetector": "detectors",
     "Training": "training",
     "TransformerReconstructor": "reconstructors",
@@ -115,6 +117,7 @@ __all__ = [
     "SequenceDetector",
     "Steps",
     "TableDetector",
+    "TableEncoder",
     "TextDetector",
     "Training",
     "TransformerReconstructor",

@@ -1,4 +1,4 @@
-"""What fit decides about whole columns: left out, folded, overridden; and which tables it refuses."""
+"""What fit decides about whole columns: left out or overridden; and which tables it refuses."""
 
 from __future__ import annotations
 
@@ -115,22 +115,22 @@ def test_columns_left_out_may_come_go_and_change_at_scoring() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "kind"), [(NAMES, "category"), (range(N), "number"), (range(N), "category"), ([None] * N, "category")]
+    ("values", "how"), [(NAMES, "category"), (range(N), "number"), (range(N), "category"), ([None] * N, "category")]
 )
-def test_an_override_keeps_a_column_that_would_be_left_out(values: Any, kind: str) -> None:
-    assert TableEncoder({"a": kind}).fit(keep(values)).schema_.names == ["a", "colour"]
+def test_an_override_keeps_a_column_that_would_be_left_out(values: Any, how: str) -> None:
+    assert TableEncoder({"a": how}).fit(keep(values)).schema_.names == ["a", "colour"]
 
 
 def test_a_column_without_values_that_is_kept_knows_only_missing() -> None:
-    for kind in ("category", "number", "date"):
-        encoder = TableEncoder({"a": kind}).fit(pd.DataFrame({"a": [None, None]}))
+    for how in ("category", "number", "date"):
+        encoder = TableEncoder({"a": how}).fit(pd.DataFrame({"a": [None, None]}))
         assert encoder.schema_.fields[0].labels == ("missing",)
         assert encoder.encode([[None], ["5"]]).values.tolist() == [[0], [1]]
 
 
 def test_dropped_columns_are_left_out_without_warning_and_may_be_absent() -> None:
     encoder = TableEncoder({"a": "drop"}).fit(keep(NAMES))
-    assert encoder.left_out_ == {"a": "dropped, as asked"}
+    assert encoder.left_out_ == {"a": "dropped, as requested"}
     assert encoder.encode(pd.DataFrame({"colour": ["red"]})).values.tolist() == [[1]]
 
 
@@ -189,43 +189,6 @@ def test_settings_that_make_no_sense_are_refused_by_name(settings: dict[str, Any
         TableEncoder(**settings).fit(keep(["x", "y"]))
 
 
-# Folding -------------------------------------------------------------------------------------------------------------
-
-PETS = pd.DataFrame({"pet": ["cat"] * 5 + ["dog"] * 4 + ["newt"] * 2 + ["eel", "ape"] + [None]})
-
-
-def test_categories_beyond_the_limit_are_folded_into_rare() -> None:
-    encoder = TableEncoder(max_categories=2).fit(PETS)
-    field = encoder.schema_.fields[0]
-    assert field.labels == ("cat", "dog", "rare", "missing")
-    assert field.counts == (5, 4, 4, 1)
-    assert field.singletons == 3  # eel, ape, and missing, before folding
-    rows = [["dog"], ["eel"], ["newt"], ["yak"], [None]]
-    assert encoder.encode(rows).values[:, 0].tolist() == [1, 2, 2, 4, 3]
-
-
-def test_ties_for_the_last_category_go_by_name_not_by_row() -> None:
-    for rows in (slice(None), slice(None, None, -1)):
-        encoder = TableEncoder(max_categories=4).fit(PETS[rows])
-        assert encoder.schema_.fields[0].labels == ("ape", "cat", "dog", "newt", "rare", "missing")
-
-
-def test_as_many_categories_as_the_limit_are_not_folded() -> None:
-    assert "rare" not in TableEncoder(max_categories=5).fit(PETS).schema_.fields[0].labels
-
-
-def test_with_too_many_folded_values_to_remember_every_other_value_is_rare() -> None:
-    encoder = TableEncoder(max_categories=2, max_distinct=4).fit(PETS)
-    assert encoder.schema_ == TableEncoder(max_categories=2).fit(PETS).schema_
-    assert encoder.encode([["eel"], ["yak"], [None]]).values[:, 0].tolist() == [2, 2, 3]
-
-
-def test_folding_applies_to_numbers_read_as_categories_too() -> None:
-    encoder = TableEncoder(max_categories=2).fit(pd.DataFrame({"a": [1, 1, 2, 2, 3]}))
-    assert encoder.schema_.fields[0].labels == ("1", "2", "rare")
-    assert encoder.encode([[3], [4], ["x"]]).values[:, 0].tolist() == [2, 3, 3]
-
-
 # Tables --------------------------------------------------------------------------------------------------------------
 
 
@@ -242,7 +205,7 @@ def test_a_table_without_columns_is_an_error(table: Any) -> None:
 
 
 def test_a_table_of_which_nothing_is_left_is_an_error_that_says_why() -> None:
-    with pytest.raises(EmptyTableError, match=r"'a' \(all values are missing\), 'b' \(dropped, as asked\)"):
+    with pytest.raises(EmptyTableError, match=r"'a' \(all values are missing\), 'b' \(dropped, as requested\)"):
         TableEncoder({"b": "drop"}).fit(pd.DataFrame({"a": [None], "b": [1]}))
     with pytest.raises(EmptyTableError, match="dropped"):
         TableEncoder({"b": "drop"}).fit(pd.DataFrame({"b": [1]}))
@@ -284,5 +247,5 @@ def test_the_summary_says_how_every_column_was_read() -> None:
         {"name": "x", "type": "number", "codes": 12, "missing": 0.0, "left_out": None},
         {"name": "y", "type": "category", "codes": 2, "missing": 0.5, "left_out": None},
         {"name": "z", "type": None, "codes": 0, "missing": 1.0, "left_out": "all values are missing"},
-        {"name": "note", "type": None, "codes": 0, "missing": None, "left_out": "dropped, as asked"},
+        {"name": "note", "type": None, "codes": 0, "missing": None, "left_out": "dropped, as requested"},
     ]

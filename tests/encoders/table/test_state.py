@@ -100,7 +100,7 @@ def at(state: Any, *path: Any) -> Any:
     ],
     ids=str,
 )
-def test_a_state_that_does_not_hang_together_is_refused(encoder: TableEncoder, path: Any, value: Any) -> None:
+def test_a_state_that_contradicts_itself_is_refused(encoder: TableEncoder, path: Any, value: Any) -> None:
     state = copy.deepcopy(encoder.to_state())
     at(state, *path[:-1])[path[-1]] = value
     with pytest.raises(ModelFileError):

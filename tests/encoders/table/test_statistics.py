@@ -124,9 +124,9 @@ def test_a_requested_type_and_dropped_columns_are_merged_too() -> None:
 
 def test_columns_of_different_types_or_names_cannot_be_merged() -> None:
     encoder = TableEncoder()
-    words, numbers, other = (pd.DataFrame(columns) for columns in ({"a": ["x"]}, {"a": [1]}, {"b": [1]}))
+    texts, numbers, other = (pd.DataFrame(columns) for columns in ({"a": ["x"]}, {"a": [1]}, {"b": [1]}))
     with pytest.raises(ColumnTypeError, match="'a' held category values in one batch and integer"):
-        merged([learned_from(encoder, words), learned_from(encoder, numbers)])
+        merged([learned_from(encoder, texts), learned_from(encoder, numbers)])
     with pytest.raises(UnknownColumnError, match="'a'; 'b'"):
         merged([learned_from(encoder, numbers), learned_from(encoder, other)])
 

@@ -1,4 +1,4 @@
-"""One column, from whatever held it, as a pyarrow array whose missing cells are nulls.
+"""One column of a table of any library, as a pyarrow array whose missing cells are nulls.
 
 NaN, None, pandas' NA and NaT are all missing; an empty text is a value of its own. Columns with a declared type keep it
 in one plain form. Columns of Python objects say nothing about their cells, so each cell becomes its canonical text, and
@@ -133,7 +133,7 @@ def flat_dictionary(array: Any) -> pa.DictionaryArray:
 
 
 def from_objects(name: str, raw: Any) -> Column:
-    """A column of Python objects, each cell as its canonical text, whatever the types of the others."""
+    """A column of Python objects, each cell as its canonical text, in which the types of the others play no part."""
     import pandas as pd
 
     cells = np.fromiter(raw if isinstance(raw, np.ndarray) else raw.to_list(), dtype=object, count=len(raw))

@@ -158,7 +158,7 @@ class TableEncoder:
 
     def _finish(self, header: Header, statistics: TableStatistics) -> Self:
         useless = {name: reason for name, learned in statistics.columns.items() if (reason := learned.left_out())}
-        dropped = dict.fromkeys(statistics.dropped, "dropped, as asked")
+        dropped = dict.fromkeys(statistics.dropped, "dropped, as requested")
         left_out = {name: (useless | dropped)[name] for name in header.names if name in useless or name in dropped}
         if len(left_out) == len(header.names):
             raise EmptyTableError(
@@ -259,7 +259,7 @@ class TableEncoder:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """The encoder that `to_state` described; a state that does not hang together is refused."""
+        """The encoder that `to_state` described; a state that contradicts itself is refused."""
         try:
             encoder = cls(**state["settings"])
             encoder._check_settings()

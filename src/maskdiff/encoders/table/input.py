@@ -1,7 +1,7 @@
 """Tables of any library as named columns.
 
 pandas, polars and pyarrow come through narwhals; NumPy arrays and lists of rows are read by position, their columns
-named x0, x1, ... A column is converted only when it is asked for, so columns that are left out are never touched.
+named x0, x1, ... A column is only converted when it is needed, so columns that are left out are never touched.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def read_array(X: Any) -> Table:
 def describe(X: Any) -> str:
     remedies = {"LazyFrame": " (call .collect() first)", "sparse": " (sparse: call .toarray() first)"}
     found = f"{type(X).__module__}.{type(X).__name__}"
-    return found + "".join(remedy for word, remedy in remedies.items() if word in found)
+    return found + "".join(remedy for part, remedy in remedies.items() if part in found)
 
 
 def column_of(table: Table, place: int, name: str) -> Column:

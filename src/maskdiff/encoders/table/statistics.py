@@ -92,7 +92,8 @@ class ColumnStatistics:
         if both is None:
             raise ColumnTypeError(
                 f"column {self.name!r} held {self.type.name} values in one batch and {found.name} values in the next. "
-                f'Say how to read it: columns={{{self.name!r}: "category"}}.'
+                f'Say how to read it: columns={{{self.name!r}: "category"}}.',
+                setting="columns",
             )
         return both
 
@@ -121,7 +122,8 @@ class ColumnStatistics:
         example = column.array[int(unreadable.argmax())].as_py()
         raise ColumnTypeError(
             f"column {self.name!r} was to be read as {column_type.general}, but {unreadable.sum()} of its values "
-            f'cannot be, {example!r} for one. Make them missing, or read it as it is: "category".'
+            f'cannot be, {example!r} for one. Make them missing, or read it as it is: "category".',
+            setting="columns",
         )
 
     def _limit_levels(self) -> None:
@@ -151,7 +153,8 @@ class ColumnStatistics:
         if self.infinite:
             raise ColumnError(
                 f"column {self.name!r} holds {self.infinite} infinite value{'s' * (self.infinite > 1)}. Make them "
-                f'missing, drop those rows, or say how to read it: columns={{{self.name!r}: "category"}} or "drop".'
+                f'missing, drop those rows, or say how to read it: columns={{{self.name!r}: "category"}} or "drop".',
+                setting="columns",
             )
 
 

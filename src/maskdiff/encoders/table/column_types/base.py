@@ -176,5 +176,6 @@ def first_distinct(values: Sequence[Any], candidates: Iterable[list[str]]) -> li
 def type_error(column: Column, column_type: ColumnType, found: object) -> ColumnTypeError:
     return ColumnTypeError(
         f"column {column.name!r} was to be read as {column_type.plural}, but holds {found}. Convert the column, "
-        f"or fit with columns={{{column.name!r}: ...}} naming how to read it."
+        f"or fit with columns={{{column.name!r}: ...}} naming how to read it.",
+        setting="columns",
     )
