@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from maskdiff.bench.pages.records import RecordFolder
+from maskdiff.bench.pages.speed import speed_page
 from maskdiff.bench.pages.write import PAGES, write_pages
 from maskdiff.cli import main
 from maskdiff.errors import DataNotFoundError
@@ -87,8 +88,7 @@ def test_what_was_measured_later_gets_its_own_sections(tmp_path: Path) -> None:
     )
     for name, made in {"authors": authors, "large-file": large}.items():
         (tmp_path / "results" / "more" / f"{name}.jsonl").write_text(json.dumps(made) + "\n")
-    write_pages(tmp_path / "results", tmp_path / "docs")
-    page = (tmp_path / "docs" / "speed.md").read_text()
+    page = "\n".join(speed_page(RecordFolder(tmp_path / "results")))
     assert "| bank | authors-mlp | 95.0 s | 69.0 s |" in page
     assert "| fit | --reconstructor mlp | 10 | 2.0 s | 5 | 100 MB |" in page
 

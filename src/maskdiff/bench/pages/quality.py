@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import pandas as pd
 
@@ -56,14 +56,18 @@ class Quality:
         """The sets that are not in the paper's tables."""
         return [name for name in self.table["set"].unique() if name not in self.shared]
 
-    def value(self, method: str, set_name: str, metric: str) -> pd.Series[Any]:
-        """One line of the results; empty values where it was not run."""
-        found = self.table.query("method == @method and set == @set_name and metric == @metric")
-        return found.iloc[0] if len(found) else pd.Series({"mean": float("nan"), "std": float("nan")})
+    @cached_property
+    def _values(self) -> dict[tuple[str, str, str], tuple[float, float]]:
+        lines = self.table.to_dict("records")
+        return {(line["method"], line["set"], line["metric"]): (line["mean"], line["std"]) for line in lines}
+
+    def value(self, method: str, set_name: str, metric: str) -> tuple[float, float]:
+        """Mean and deviation; NaN where it was not run."""
+        return self._values.get((method, set_name, metric), (math.nan, math.nan))
 
     def mean(self, method: str, metric: str) -> float:
         """The mean over the sets that are published too."""
-        return float(sum(self.value(method, name, metric)["mean"] for name in self.shared) / len(self.shared))
+        return float(sum(self.value(method, name, metric)[0] for name in self.shared) / len(self.shared))
 
     def margins(self, metric: str = "roc_auc") -> pd.DataFrame:
         """The default beside the best published method, by set: ours, best, method, deviation, margin."""
@@ -72,7 +76,7 @@ class Quality:
         for name in self.shared:
             of_set = known.loc[name]
             best = of_set.loc[of_set["mean"] == of_set["mean"].max()].iloc[0]
-            ours = float(self.value("default", name, metric)["mean"])
+            ours = self.value("default", name, metric)[0]
             lines[name] = (ours, best["mean"], best["method"], best["std"], ours - best["mean"])
         return pd.DataFrame.from_dict(lines, orient="index", columns=["ours", "best", "method", "deviation", "margin"])
 

@@ -57,8 +57,7 @@ def large_table(quality: Quality, metric: str) -> str:
     known = published_results().query("metric == @metric").set_index(["method", "set"])
     lines = []
     for name in [*quality.shared, *quality.others]:
-        own = [quality.value(method, name, metric) for method in OURS]
-        line = [name, *(with_deviation(value["mean"], value["std"]) for value in own)]
+        line = [name, *(with_deviation(*quality.value(method, name, metric)) for method in OURS)]
         if name in quality.shared:
             line += [with_deviation(*known.loc[(method, name), ["mean", "std"]]) for method in (NETWORK, KERNEL)]
             best, method = best_of_others(metric, [name])

@@ -32,8 +32,8 @@ class Diagram:
         >>> Diagram(pd.Series({"a": 1.0, "b": 1.6, "c": 5.4}), 10).alike()
         [(1.0, 1.6)]
         """
-        ordered = sorted(self.ranks)
-        reach = [max(rank for rank in ordered if rank - first <= self.critical_difference) for first in ordered]
+        ordered, apart = sorted(self.ranks), self.critical_difference
+        reach = [max(rank for rank in ordered if rank - first <= apart) for first in ordered]
         runs = zip(ordered, reach, strict=True)
         longest = [(first, last) for i, (first, last) in enumerate(runs) if last > first and last not in reach[:i]]
         return longest
