@@ -247,7 +247,7 @@ def test_a_list_of_levels_will_do():
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"views_per_level": 0}, "views_per_level must be at least 1; got 0"),
+        ({"views_per_level": 0}, "views_per_level must lie from 1 to 100,000; got 0"),
         ({"design": "random"}, "design must be .*'random'"),
         ({"empty_views": "force"}, "empty_views must be .*'force'"),
     ],

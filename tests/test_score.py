@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from maskdiff import score
 from maskdiff.datasets import NoisyCopiesOracle, make_noisy_copies
 from maskdiff.errors import SettingError
 from maskdiff.masking import Cosine, Linear, as_rows
@@ -44,8 +43,8 @@ def new(normal):
     return codes_of(values, normal.schema)
 
 
-def scores_of(reconstructor, codes, grid, schedule=None, aggregate="mean"):
-    cells = score_cells(reconstructor, codes, probes=grid, schedule=schedule or Linear())
+def scores_of(reconstructor, codes, grid, schedule=None, aggregate="mean", **settings):
+    cells = score_cells(reconstructor, codes, probes=grid, schedule=schedule or Linear(), **settings)
     return cells.contributions(aggregate).sum(axis=1)
 
 
@@ -116,23 +115,22 @@ def test_many_drawn_views_approach_the_exact_score(kernel, new, design):
 
 
 def test_a_reconstructor_told_the_level_is_asked_every_mask_at_every_level(kernel, new):
-    told = Delegating(kernel, uses_level=True)
+    with_level = Delegating(kernel, uses_level=True)
     exact = ProbeGrid(LEVELS, 1, "exact")
-    np.testing.assert_allclose(scores_of(told, new, exact), scores_of(kernel, new, exact), rtol=1e-5)
-    assert told.seen[0].n_views == 3 * 16
+    np.testing.assert_allclose(scores_of(with_level, new, exact), scores_of(kernel, new, exact), rtol=1e-5)
+    assert with_level.seen[0].n_views == 3 * 16
 
 
 # Promises about rows -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("design", DESIGNS)
-def test_a_rows_score_depends_neither_on_order_nor_batch_nor_neighbours(kernel, new, design, monkeypatch):
+def test_a_rows_score_depends_neither_on_order_nor_batch_nor_neighbours(kernel, new, design):
     grid = ProbeGrid(LEVELS, 3, design)
     together = scores_of(Delegating(kernel), new, grid)
     np.testing.assert_allclose(scores_of(Delegating(kernel), new.take(slice(None, None, -1)), grid)[::-1], together)
     np.testing.assert_allclose(scores_of(Delegating(kernel), new.take([4]), grid), together[[4]])
-    monkeypatch.setattr(score, "_CELLS_AT_ONCE", 1)
-    np.testing.assert_allclose(scores_of(Delegating(kernel), new, grid), together)
+    np.testing.assert_allclose(scores_of(Delegating(kernel), new, grid, cells_at_once=1), together)
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -183,14 +181,13 @@ def test_no_rows_have_no_scores(kernel, new):
     assert scores_of(kernel, new.take([]), ProbeGrid()).shape == (0,)
 
 
-def test_progress_is_told_until_all_distinct_rows_are_done(kernel, new, monkeypatch):
-    monkeypatch.setattr(score, "_CELLS_AT_ONCE", 1)
-    told = []
-    grid = ProbeGrid(LEVELS, 1, "exact")
-    score_cells(kernel, new, probes=grid, schedule=Linear(), callback=told.append, stage="looking")
+def test_progress_is_reported_until_all_distinct_rows_are_done(kernel, new):
+    said = []
+    settings = {"probes": ProbeGrid(LEVELS, 1, "exact"), "schedule": Linear(), "cells_at_once": 1}
+    score_cells(kernel, new, **settings, callback=said.append, stage="looking")
     n = len(np.unique(new.values, axis=0))
     assert n < len(new)
-    assert [(each.stage, each.done, each.total) for each in told] == [("looking", i + 1, n) for i in range(n)]
+    assert [(each.stage, each.done, each.total) for each in said] == [("looking", i + 1, n) for i in range(n)]
 
 
 # Aggregates ----------------------------------------------------------------------------------------------------------
@@ -268,12 +265,12 @@ def test_the_bound_holds_for_unseen_values_of_huge_columns():
 
 
 @pytest.mark.parametrize("design", ["balanced", "exact"])
-@pytest.mark.parametrize("kind", ["kernel", "mlp"])
-def test_an_unseen_value_is_never_less_surprising_than_the_rarest_seen_one(normal, new, kind, design):
+@pytest.mark.parametrize("name", ["kernel", "mlp"])
+def test_an_unseen_value_is_never_less_surprising_than_the_rarest_seen_one(normal, new, name, design):
     make = {
         "kernel": lambda: KernelReconstructor().fit(normal, device=CPU),
         "mlp": lambda: fit_mlp(normal, steps=30),
-    }[kind]
+    }[name]
     reconstructor, grid = make(), ProbeGrid(LEVELS, 3, design)
     for j, field in enumerate(normal.schema):
         values = new.values.copy()
@@ -342,13 +339,13 @@ def test_the_oracle_is_a_reconstructor_and_scores_as_the_equations_say(copies):
         assert found == pytest.approx(slow, rel=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["kernel", "mlp"])
-def test_what_is_learned_from_many_rows_scores_nearly_as_the_truth_would(copies, kind):
+@pytest.mark.parametrize("name", ["kernel", "mlp"])
+def test_what_is_learned_from_many_rows_scores_nearly_as_the_truth_would(copies, name):
     normal, codes, y = copies
     make = {
         "kernel": lambda: KernelReconstructor(1.5).fit(normal, device=CPU),
         "mlp": lambda: fit_mlp(normal, steps=500),
-    }[kind]
+    }[name]
     grid = ProbeGrid(LEVELS, 1, "exact")
     truth, learned = scores_of(Oracle(), codes, grid), scores_of(make(), codes, grid)
     assert np.corrcoef(truth, learned)[0, 1] > 0.97

@@ -78,7 +78,7 @@ class Polynomial(Schedule):
 
     def __post_init__(self) -> None:
         if not 0 < self.power <= 100:
-            raise SettingError(f"power must lie above 0 and at most at 100; got {self.power}.")
+            raise SettingError(f"power must be above 0 and at most 100; got {self.power}.")
 
     def alpha(self, time: Tensor) -> Tensor:
         return 1 - time**self.power
@@ -102,7 +102,7 @@ def as_schedule(schedule: str | Schedule) -> Schedule:
 
 @dataclass(frozen=True, eq=False)
 class MaskedViews:
-    """Rows seen through masks: which cells are asked for, and which may be looked at to answer.
+    """Rows seen through masks: which cells are to be answered, and which may be used to answer.
 
     `hidden` and `visible` have shape (B, K, F), or (1, K, F) where all rows share their masks. A cell can be neither:
     an unseen value tells the reconstructor nothing, so it is not shown as context, and padding is never either.

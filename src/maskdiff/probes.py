@@ -24,6 +24,10 @@ EmptyViews = Literal["skip", "zero"]
 PAPER_LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 PAPER_KERNEL_LEVELS = (0.15, 0.30, 0.45, 0.60)
 _EXACT_LIMIT = 20
+# Beyond this the masks of a single row fill the memory.
+_MOST_VIEWS = 100_000
+# Seeds are added and hashed in 64 bits.
+_SEEDS = 1 << 62
 
 
 @storable
@@ -53,8 +57,10 @@ class ProbeGrid:
         object.__setattr__(self, "levels", levels)
         if not levels or not all(0 < low < 1 for low in levels) or list(levels) != sorted(set(levels)):
             raise SettingError(f"levels must rise strictly within (0, 1); got {levels}.")
-        if self.views_per_level < 1:
-            raise SettingError(f"views_per_level must be at least 1; got {self.views_per_level}.")
+        if not 1 <= self.views_per_level <= _MOST_VIEWS:
+            raise SettingError(f"views_per_level must lie from 1 to {_MOST_VIEWS:,}; got {self.views_per_level}.")
+        if not abs(self.seed) < _SEEDS:
+            raise SettingError(f"seed must be below {_SEEDS:,}; got {self.seed}.")
         if self.design not in ("independent", "balanced", "exact"):
             raise SettingError(f'design must be "independent", "balanced" or "exact"; got {self.design!r}.')
         if self.empty_views not in ("skip", "zero"):

@@ -29,8 +29,8 @@ from maskdiff.state import storable
 PROBABILITY_FLOOR = 1e-12
 # Beyond this a typical cell would outweigh every row.
 _MOST = 1e6
-# An accelerator is asked less often: what a kernel counts for one row it counts for all.
-_CELLS_AT_ONCE, _CELLS_ON_A_DEVICE = 1 << 24, 1 << 27
+# Cells of views at once. An accelerator is called less often: what a kernel counts for one row it counts for all.
+CELLS_AT_ONCE, CELLS_ON_A_DEVICE = 1 << 24, 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class Typical:
 
     def __post_init__(self) -> None:
         if not 0 <= self.surprise <= _MOST or not 0 <= self.cells <= _MOST:
-            raise SettingError(f"surprise and cells must lie from 0 to {_MOST:g}; got {self}.")
+            raise SettingError(f"surprise and cells must be from 0 to {_MOST:g}; got {self}.")
 
     def steadied(self, aggregate: str) -> Callable[[FloatArray, FloatArray], FloatArray]:
         """The aggregate over a row's own cells and these; what these add is shared among its own."""
@@ -166,16 +166,18 @@ def score_cells(
     leave_one_out: bool = False,
     callback: Callback | None = None,
     stage: str = "scoring",
+    cells_at_once: int | None = None,
 ) -> CellScores:
     """Probe every distinct row once and hand the answers back to the rows.
 
-    With `leave_one_out` each row is scored as left out of the normal rows.
+    With `leave_one_out` each row is scored as left out of the normal rows. About
+    `cells_at_once` cells of views are held in memory (None: as many as suit the device).
     """
     distinct, inverse, _ = codes.distinct()
     able = abilities(reconstructor)
     charge_F = torch.from_numpy(codes.schema.unseen_charge).float().to(device)
     surprise, weight = np.zeros(distinct.values.shape), np.zeros(distinct.values.shape)
-    at_once = _CELLS_AT_ONCE if torch.device(device).type == "cpu" else _CELLS_ON_A_DEVICE
+    at_once = cells_at_once or (CELLS_AT_ONCE if torch.device(device).type == "cpu" else CELLS_ON_A_DEVICE)
     done = 0
     for width, lines in _by_width(distinct):
         masks = probes.masks(width, schedule, per_level=able.uses_level, free_up_to=able.free_up_to)

@@ -22,10 +22,10 @@ class Planted:
 
     def __init__(self, factor: float) -> None:
         self.factor = factor
-        self.asked = 0
+        self.n_calls = 0
 
     def cells(self, codes, *, stage, callback=None):
-        self.asked += 1
+        self.n_calls += 1
         surprise = codes.values * self.factor
         return CellScores(surprise, np.full(surprise.shape, 1 / surprise.shape[1]))
 
@@ -80,7 +80,7 @@ def test_a_source_read_by_several_terms_looks_at_the_rows_once(codes):
     Evidence(
         {"a": source}, (EvidenceTerm("a", "mean"), EvidenceTerm("a", "max"), EvidenceTerm("a", "log_mean_exp"))
     ).weigh(codes)
-    assert source.asked == 1
+    assert source.n_calls == 1
 
 
 def test_a_term_that_never_varies_over_normal_rows_is_scaled_by_how_many_there_were(codes):
@@ -151,12 +151,14 @@ def test_a_number_far_beyond_the_normal_ones_is_an_anomaly_and_the_reason(combin
     assert set(detector.explain(odd, top=1)["column"]) == {"weight"}
 
 
-def test_many_distinct_rows_are_compared_with_a_part_of_them(monkeypatch):
-    monkeypatch.setattr("maskdiff.detectors.tables._MOST_COMPARED", 50)
-    monkeypatch.setattr("maskdiff.detectors.tables._COMPARED_BITS", 0)
+def test_many_distinct_rows_are_compared_with_a_part_of_them():
     small = MLPReconstructor(width=8, training=Training(Steps(5)))
-    monkeypatch.setitem(TableDetector._presets[None], "combined", (lambda: small, ProbeGrid()))
+
+    class Comparing(TableDetector):
+        most_compared, most_compared_bits = 50, 0
+        _presets = {None: TableDetector._presets[None] | {"combined": (lambda: small, ProbeGrid())}}  # noqa: RUF012
+
     rows = pd.DataFrame(np.random.default_rng(0).integers(0, 4, (400, 14))).rename(columns=str)
-    detector = TableDetector().fit(rows)
+    detector = Comparing().fit(rows)
     assert len(detector.evidence_.sources[NEIGHBOURS].codes_NF) <= 50
     assert len(detector.evidence_.sources[KERNEL].reconstructor.codes_NF) <= 50

@@ -31,10 +31,10 @@ def weights(codes: Codes) -> np.ndarray:
 
 
 def test_row_sums_are_the_mean_distance_to_the_k_nearest_rows(normal):
-    asked = np.random.default_rng(1).integers(0, 4, (20, 5))  # 3 is unseen
-    distance = ((asked[:, None] != normal.values[None]) * weights(normal)).sum(axis=2)
+    new = np.random.default_rng(1).integers(0, 4, (20, 5))  # 3 is unseen
+    distance = ((new[:, None] != normal.values[None]) * weights(normal)).sum(axis=2)
     slow = np.sort(distance, axis=1)[:, :7].mean(axis=1)
-    found = NearestRows(7).fit(normal).differences(Codes(asked, normal.schema))
+    found = NearestRows(7).fit(normal).differences(Codes(new, normal.schema))
     np.testing.assert_allclose(found.sum(axis=1), slow, rtol=1e-6)
 
 
@@ -74,7 +74,7 @@ def test_bins_differ_by_their_steps_and_by_all_of_them_from_what_is_missing_or_u
         Field("age", "number", ("1", "2", "3", "4", "missing"), counts[0], ordered=True),
         Field("day", "date", ("a", "b", "c", "d", "e"), counts[1], ordered=True),
     )
-    normal, asked = Codes(values, Schema(fields)), np.array([[0, 4], [4, 0], [5, 5], [2, 2]])
+    normal, new = Codes(values, Schema(fields)), np.array([[0, 4], [4, 0], [5, 5], [2, 2]])
 
     def apart(one: np.ndarray, other: np.ndarray) -> np.ndarray:
         steps = np.abs(one - other).astype(float)
@@ -85,8 +85,8 @@ def test_bins_differ_by_their_steps_and_by_all_of_them_from_what_is_missing_or_u
 
     among = apart(values[:, None], values[None])
     weight = ((among**2).mean(axis=(0, 1))) ** -0.5
-    distance = (apart(asked[:, None], values[None]) * weight).sum(axis=2)
-    found = NearestRows(3).fit(normal).differences(Codes(asked, normal.schema))
+    distance = (apart(new[:, None], values[None]) * weight).sum(axis=2)
+    found = NearestRows(3).fit(normal).differences(Codes(new, normal.schema))
     np.testing.assert_allclose(found.sum(axis=1), np.sort(distance, axis=1)[:, :3].mean(axis=1), rtol=1e-6)
 
 

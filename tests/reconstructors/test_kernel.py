@@ -8,7 +8,7 @@ import torch
 
 from maskdiff.errors import SettingError
 from maskdiff.masking import MaskedViews, as_rows
-from maskdiff.reconstructors import KernelReconstructor, Reconstructor, kernel
+from maskdiff.reconstructors import KernelReconstructor, Reconstructor
 
 from ..handmade import codes_of, random_codes, random_hidden, schema_of, views_of
 from ..slow_equations import kernel_probability
@@ -21,13 +21,9 @@ PATHS = {"lattice": (12, 48, 0), "looked up, dense votes": (0, 48, 1 << 25), "co
 
 
 @pytest.fixture(params=PATHS)
-def path(request, monkeypatch):
+def path(request):
     """Each way to compute the same numbers, whatever the table."""
-    fields, positions, kept = PATHS[request.param]
-    monkeypatch.setattr(kernel, "LATTICE_FIELDS", fields)
-    monkeypatch.setattr(kernel, "_DENSE_POSITIONS", positions)
-    monkeypatch.setattr(kernel, "_FLOATS_KEPT", kept)
-    return request.param
+    return dict(zip(("free_up_to", "dense_positions", "floats_kept"), PATHS[request.param], strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +34,9 @@ def normal():
     return codes_of(values, schema_of(values, SIZES))
 
 
-def fit(codes, bandwidth=1.0):
-    return KernelReconstructor(bandwidth).fit(codes, device=CPU)
+def fit(codes, bandwidth=1.0, **sizes):
+    sized = type("Sized", (KernelReconstructor,), sizes)
+    return sized(bandwidth).fit(codes, device=CPU)
 
 
 def slow_answers(normal, views, bandwidth):
@@ -57,33 +54,34 @@ def slow_answers(normal, views, bandwidth):
 
 
 def assert_same_where_hidden(found, expected, views):
-    asked = views.hidden.expand(found.shape).numpy()
-    np.testing.assert_allclose(found.double().exp().numpy()[asked], expected[asked], rtol=2e-5, atol=1e-7)
+    hidden = views.hidden.expand(found.shape).numpy()
+    np.testing.assert_allclose(found.double().exp().numpy()[hidden], expected[hidden], rtol=2e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize("bandwidth", [0.2, 1.0, 3.0])
 def test_answers_are_equation_7(path, normal, bandwidth):
     new = random_codes(12, SIZES, seed=2)
     views = views_of(codes_of(new.values, normal.schema), random_hidden(12, 5, len(SIZES)))
-    found = fit(normal, bandwidth).log_prob(views)
+    found = fit(normal, bandwidth, **path).log_prob(views)
     assert found.shape == (12, 5, len(SIZES))
     assert_same_where_hidden(found, slow_answers(normal, views, bandwidth), views)
 
 
 @pytest.mark.parametrize("at_once", [1 << 25, 1])
-def test_masks_shared_by_all_rows_are_answered_too(path, normal, at_once, monkeypatch):
-    monkeypatch.setattr(kernel, "_FLOATS_AT_ONCE", at_once)
+def test_masks_shared_by_all_rows_are_answered_too(path, normal, at_once):
     values = normal.values[:12].copy()
     values[::2, 2] = SIZES[2]  # unseen, so no context: what rows show of a shared mask may differ
     hidden = random_hidden(1, 6, len(SIZES), seed=4)
     hidden[0, 0], hidden[0, 1] = True, False
     views = views_of(codes_of(values, normal.schema), hidden)
-    assert_same_where_hidden(fit(normal).log_prob(views), slow_answers(normal, views, 1.0), views)
+    assert_same_where_hidden(
+        fit(normal, **path, floats_at_once=at_once).log_prob(views), slow_answers(normal, views, 1.0), views
+    )
 
 
 def test_with_all_hidden_the_answer_is_how_often_the_value_occurs(path, normal):
     views = views_of(normal.take(slice(0, 8)), np.ones((1, 1, len(SIZES))))
-    found = fit(normal).log_prob(views)[:, 0].exp().numpy()
+    found = fit(normal, **path).log_prob(views)[:, 0].exp().numpy()
     for j, field in enumerate(normal.schema):
         frequency = np.array(field.counts)[normal.values[:8, j]] / 40
         np.testing.assert_allclose(found[:, j], frequency, rtol=1e-5)
@@ -94,7 +92,7 @@ def test_an_unseen_cell_is_no_context(path, normal):
     values[:, 2] = SIZES[2]
     views = views_of(codes_of(values, normal.schema), random_hidden(6, 4, len(SIZES)))
     assert not views.visible[:, :, 2].any()
-    assert_same_where_hidden(fit(normal).log_prob(views), slow_answers(normal, views, 1.0), views)
+    assert_same_where_hidden(fit(normal, **path).log_prob(views), slow_answers(normal, views, 1.0), views)
 
 
 def test_a_row_far_from_all_others_is_still_answered(path, normal):
@@ -103,7 +101,7 @@ def test_a_row_far_from_all_others_is_still_answered(path, normal):
     hidden = np.zeros((1, 1, 5), dtype=bool)
     hidden[0, 0, 0] = True
     views = views_of(new, hidden)
-    found = fit(normal, bandwidth=40.0).log_prob(views)
+    found = fit(normal, bandwidth=40.0, **path).log_prob(views)
     assert_same_where_hidden(found, slow_answers(normal, views, 40.0), views)
 
 
@@ -111,21 +109,23 @@ def test_a_value_that_never_occurs_in_this_company_is_nearly_impossible_but_fini
     normal = codes_of([[0, 0]] * 50 + [[1, 1]] * 50)
     views = views_of(codes_of([[0, 1]], normal.schema), [[[False, True]]])
     q = math.exp(-20.0)
-    assert float(fit(normal, bandwidth=20.0).log_prob(views)[0, 0, 1].exp()) == pytest.approx(q / (1 + q), rel=1e-4)
-    assert torch.isfinite(fit(normal, bandwidth=500.0).log_prob(views)).all()
+    assert float(fit(normal, bandwidth=20.0, **path).log_prob(views)[0, 0, 1].exp()) == pytest.approx(
+        q / (1 + q), rel=1e-4
+    )
+    assert torch.isfinite(fit(normal, bandwidth=500.0, **path).log_prob(views)).all()
 
 
 def test_the_order_of_the_normal_rows_and_counting_them_does_not_matter(path, normal):
     shuffled = normal.take(np.random.default_rng(0).permutation(40))
     views = views_of(normal.take(slice(0, 6)), random_hidden(6, 3, len(SIZES)))
-    torch.testing.assert_close(fit(normal).log_prob(views), fit(shuffled).log_prob(views))
-    assert len(fit(normal).counts_N) == len(np.unique(normal.values, axis=0)) < 40
-    assert int(fit(normal).counts_N.sum()) == 40
+    torch.testing.assert_close(fit(normal, **path).log_prob(views), fit(shuffled, **path).log_prob(views))
+    assert len(fit(normal, **path).counts_N) == len(np.unique(normal.values, axis=0)) < 40
+    assert int(fit(normal, **path).counts_N.sum()) == 40
 
 
 def test_the_likeliest_code_is_the_one_with_most_votes(path, normal):
     views = views_of(normal.take(slice(0, 10)), random_hidden(10, 3, len(SIZES), seed=5))
-    guess, log_prob = fit(normal).most_likely(views)
+    guess, log_prob = fit(normal, **path).most_likely(views)
     references = normal.values.tolist()
     for b, row in enumerate(views.codes_BF.tolist()):
         for k in range(3):
@@ -159,25 +159,25 @@ def test_a_row_left_out_is_answered_as_if_fitted_without_it(path, bandwidth):
     normal = codes_of(np.random.default_rng(0).integers(0, 3, (60, 5)))
     assert min(min(field.counts) for field in normal.schema) > 1
     views = left_out_views(normal, random_hidden(60, 4, 5))
-    found = fit(normal, bandwidth).left_out().log_prob(views)
+    found = fit(normal, bandwidth, **path).left_out().log_prob(views)
     assert_same_where_hidden(found, refitted_answers(normal, views, bandwidth), views)
 
 
 def test_a_row_left_out_with_values_only_it_had_is_answered_as_if_fitted_without_it(path):
-    """Its lone values are unseen to the others: no context, and asked for as the rarest value that others have."""
+    """Its lone values are unseen to the others: no context, and replaced by the rarest value that others have."""
     values = np.random.default_rng(0).integers(0, 3, (30, 5))
     values[:6, 1] = np.arange(3, 9)
     values[3, 4] = 3
     normal = codes_of(values)
     views = left_out_views(normal, random_hidden(30, 4, 5))
     assert not views.visible[:6, :, 1].any()
-    found = fit(normal).left_out().log_prob(views)
+    found = fit(normal, **path).left_out().log_prob(views)
     assert_same_where_hidden(found, refitted_answers(normal, views, 1.0), views)
 
 
 def test_leaving_out_does_not_change_the_kernel_it_came_from(path, normal):
     views = views_of(normal.take(slice(0, 6)), random_hidden(6, 3, len(SIZES)))
-    reconstructor = fit(normal)
+    reconstructor = fit(normal, **path)
     before = reconstructor.log_prob(views)
     left_out = reconstructor.left_out().log_prob(views)
     assert not left_out.equal(before)
@@ -194,34 +194,35 @@ def test_it_answers_the_protocol(normal):
 def test_fitting_again_forgets_the_rows_fitted_before(path, normal):
     other = codes_of(normal.values[:15], normal.schema)
     views = views_of(normal.take(slice(0, 6)), random_hidden(6, 3, len(SIZES)))
-    once = fit(normal)
+    once = fit(normal, **path)
     once.log_prob(views), once.most_likely(views)
     again = once.fit(other, device=CPU)
-    torch.testing.assert_close(again.log_prob(views), fit(other).log_prob(views))
-    torch.testing.assert_close(again.most_likely(views), fit(other).most_likely(views))
+    torch.testing.assert_close(again.log_prob(views), fit(other, **path).log_prob(views))
+    torch.testing.assert_close(again.most_likely(views), fit(other, **path).most_likely(views))
 
 
-def test_wide_tables_take_the_products_and_agree_with_the_lattice(monkeypatch):
+def test_wide_tables_take_the_products_and_agree_with_the_lattice():
     normal = codes_of(np.random.default_rng(0).integers(0, 2, (80, 13)))
     views = views_of(normal.take(slice(0, 5)), random_hidden(5, 4, 13))
     products = fit(normal).log_prob(views)
-    monkeypatch.setattr(kernel, "LATTICE_FIELDS", 13)
-    asked = views.hidden
-    torch.testing.assert_close(products[asked], fit(normal).log_prob(views)[asked], rtol=1e-4, atol=1e-4)
+    hidden = views.hidden
+    torch.testing.assert_close(
+        products[hidden], fit(normal, free_up_to=13).log_prob(views)[hidden], rtol=1e-4, atol=1e-4
+    )
 
 
-def test_answers_do_not_depend_on_how_many_rows_are_asked_at_once(path, normal, monkeypatch):
+def test_answers_do_not_depend_on_how_many_rows_are_asked_at_once(path, normal):
     views = views_of(normal.take(slice(0, 8)), random_hidden(8, 3, len(SIZES)))
-    at_once, asked = fit(normal).log_prob(views), views.hidden
-    monkeypatch.setattr(kernel, "_FLOATS_AT_ONCE", 1)
-    torch.testing.assert_close(fit(normal).log_prob(views)[asked], at_once[asked])
-    torch.testing.assert_close(fit(normal).log_prob(views.rows(3, 4))[asked[3:4]], at_once[3:4][asked[3:4]])
+    at_once, hidden = fit(normal, **path).log_prob(views), views.hidden
+    one_by_one = fit(normal, **path, floats_at_once=1)
+    torch.testing.assert_close(one_by_one.log_prob(views)[hidden], at_once[hidden])
+    torch.testing.assert_close(one_by_one.log_prob(views.rows(3, 4))[hidden[3:4]], at_once[3:4][hidden[3:4]])
 
 
 def test_the_level_does_not_matter(path, normal):
     views = views_of(normal.take(slice(0, 4)), random_hidden(4, 2, len(SIZES)))
     other = MaskedViews(views.codes_BF, views.hidden, views.visible, torch.full((1, 2), 0.9))
-    assert fit(normal).log_prob(views).equal(fit(normal).log_prob(other))
+    assert fit(normal, **path).log_prob(views).equal(fit(normal, **path).log_prob(other))
 
 
 @pytest.mark.parametrize("bandwidth", [0.0, -1.0, float("nan")])

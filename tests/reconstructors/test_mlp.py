@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -7,7 +9,8 @@ from torch.nn import functional
 
 from maskdiff.masking import Linear, MaskedViews
 from maskdiff.objectives import Reconstruction
-from maskdiff.reconstructors import MLPReconstructor, Reconstructor, mlp
+from maskdiff.reconstructors import MLPReconstructor, Reconstructor
+from maskdiff.reconstructors.mlp import ByteDropout
 from maskdiff.state import arguments_to_plain
 from maskdiff.training import Epochs, Steps, Training
 
@@ -30,7 +33,7 @@ def codes():
 
 @pytest.fixture(scope="module", params=KINDS)
 def fitted(request, codes):
-    """Each kind of network after a few steps."""
+    """Each variant of the network after a few steps."""
     reconstructor = MLPReconstructor(width=16, training=Training(Steps(8), average=0.0), **KINDS[request.param])
     cpu = torch.device("cpu")
     return reconstructor.fit(codes, objective=Reconstruction((0.3, 0.6)), schedule=Linear(), seed=0, device=cpu)
@@ -114,23 +117,24 @@ def test_the_likeliest_code_is_the_one_with_the_highest_probability(fitted, code
             other[:, j] = code
             alternatives.append(fitted.log_prob(with_codes(views, other))[:, :, j])
         slow_best, slow_guess = torch.stack(alternatives).max(dim=0)
-        asked = views.hidden[:, :, j]
-        assert guess[:, :, j][asked].equal(slow_guess[asked])
-        torch.testing.assert_close(best[:, :, j][asked], slow_best[asked])
+        hidden = views.hidden[:, :, j]
+        assert guess[:, :, j][hidden].equal(slow_guess[hidden])
+        torch.testing.assert_close(best[:, :, j][hidden], slow_best[hidden])
 
 
-def test_looking_up_and_multiplying_give_the_same_first_layer(fitted, views, monkeypatch):
+def test_looking_up_and_multiplying_give_the_same_first_layer(fitted, views):
     answers = []
     for gain in (0, 10**9):
-        monkeypatch.setattr(mlp, "_PRODUCT_GAIN", gain)
+        fitted = copy.deepcopy(fitted)
+        fitted.network_.product_gain = gain
         answers.append(fitted.log_prob(views))
     torch.testing.assert_close(*answers, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("rows_at_once", [1 << 22, 1])
-def test_masks_shared_by_all_rows_are_answered_like_masks_of_their_own(fitted, codes, rows_at_once, monkeypatch):
-    monkeypatch.setattr(mlp, "_FEWEST_SHARING", 1)
-    monkeypatch.setattr(mlp, "_FLOATS_AT_ONCE", rows_at_once)
+def test_masks_shared_by_all_rows_are_answered_like_masks_of_their_own(fitted, codes, rows_at_once):
+    fitted = copy.copy(fitted)
+    fitted.fewest_sharing, fitted.floats_at_once = 1, rows_at_once
     values = codes.values[:9].copy()
     values[::2, 3] = SIZES[3]  # unseen, so no context
     rows = codes_of(values, codes.schema)
@@ -141,9 +145,10 @@ def test_masks_shared_by_all_rows_are_answered_like_masks_of_their_own(fitted, c
     torch.testing.assert_close(found[own], expected[own])
 
 
-def test_answers_do_not_depend_on_how_many_rows_are_asked_at_once(fitted, views, monkeypatch):
+def test_answers_do_not_depend_on_how_many_rows_are_asked_at_once(fitted, views):
+    fitted = copy.copy(fitted)
     at_once = fitted.log_prob(views), *fitted.most_likely(views)
-    monkeypatch.setattr(mlp, "_FLOATS_AT_ONCE", 1)
+    fitted.floats_at_once = 1
     one_by_one = fitted.log_prob(views), *fitted.most_likely(views)
     torch.testing.assert_close(at_once, one_by_one)
     torch.testing.assert_close(fitted.log_prob(views.rows(4, 5)), at_once[0][4:5])
@@ -204,7 +209,7 @@ def test_the_papers_network_has_the_papers_settings():
 
 
 def test_dropout_drops_the_share_it_says_and_keeps_the_mean():
-    layer = mlp.ByteDropout(0.25)
+    layer = ByteDropout(0.25)
     x = torch.ones(400, 251)
     with torch.random.fork_rng():
         torch.manual_seed(0)
@@ -212,4 +217,4 @@ def test_dropout_drops_the_share_it_says_and_keeps_the_mean():
     assert float((dropped == 0).double().mean()) == pytest.approx(0.25, abs=0.01)
     assert float(dropped.mean()) == pytest.approx(1, abs=0.01)
     assert layer.eval()(x) is x
-    assert mlp.ByteDropout(0.0).train()(x) is x
+    assert ByteDropout(0.0).train()(x) is x

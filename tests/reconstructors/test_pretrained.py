@@ -14,7 +14,6 @@ from maskdiff.masking import Linear, as_rows
 from maskdiff.objectives import Diffusion, Reconstruction
 from maskdiff.probes import ProbeGrid
 from maskdiff.reconstructors import PretrainedReconstructor, Reconstructor
-from maskdiff.reconstructors.tokens import TokenNetwork
 from maskdiff.score import score_cells
 from maskdiff.training import Steps, Training
 
@@ -45,11 +44,13 @@ def tokenizer():
 
 @pytest.fixture(scope="module")
 def folder_of(tokenizer, tmp_path_factory):
-    """Makes a folder with a small model of a kind, with or without its masked-language head."""
+    """Makes a folder with a small model of a type, with or without its masked-language head."""
 
-    def make(kind, head=True):
-        folder = tmp_path_factory.mktemp(kind)
-        config = transformers.AutoConfig.for_model(kind, vocab_size=tokenizer.get_vocab_size(), **SHAPES[kind])
+    def make(model_type, head=True):
+        folder = tmp_path_factory.mktemp(model_type)
+        config = transformers.AutoConfig.for_model(
+            model_type, vocab_size=tokenizer.get_vocab_size(), **SHAPES[model_type]
+        )
         family = transformers.AutoModelForMaskedLM if head else transformers.AutoModel
         with torch.random.fork_rng():
             torch.manual_seed(0)
@@ -94,9 +95,9 @@ def plain_log_prob(model, tokenizer, text, hidden, at):
     return float(logits.log_softmax(0)[ids[at + 1]])
 
 
-@pytest.mark.parametrize("kind", SHAPES)
-def test_zero_shot_answers_are_the_models_own(folder_of, tokenizer, kind):
-    reconstructor = PretrainedReconstructor(folder_of(kind))
+@pytest.mark.parametrize("model_type", SHAPES)
+def test_zero_shot_answers_are_the_models_own(folder_of, tokenizer, model_type):
+    reconstructor = PretrainedReconstructor(folder_of(model_type))
     texts = ["see you at ten please", "call you"]
     codes = encoder_for(reconstructor).encode(texts)
     fitted = fit(reconstructor, codes)
@@ -117,15 +118,13 @@ def test_it_is_a_reconstructor_and_needs_no_training_rows_beyond_the_alphabet(be
 
 
 @pytest.mark.parametrize(("tokens", "logits"), [(1, 1), (1 << 20, 1 << 24)])
-def test_how_much_is_computed_at_once_does_not_matter(bert, monkeypatch, tokens, logits):
+def test_how_much_is_computed_at_once_does_not_matter(bert, tokens, logits):
     reconstructor = PretrainedReconstructor(bert)
     codes = encoder_for(reconstructor).encode(NORMAL[:4])
     fitted = fit(reconstructor, codes)
     views = random_views(codes)
     usual = fitted.log_prob(views), *fitted.most_likely(views)
-    for kind in (TokenNetwork, type(fitted.network_)):
-        monkeypatch.setattr(kind, "tokens_at_once", (tokens, tokens))
-        monkeypatch.setattr(kind, "logits_at_once", (logits, logits))
+    fitted.network_.tokens_at_once, fitted.network_.logits_at_once = (tokens, tokens), (logits, logits)
     for before, now in zip(usual, (fitted.log_prob(views), *fitted.most_likely(views)), strict=True):
         np.testing.assert_allclose(before, now, atol=1e-5)
 
@@ -180,9 +179,9 @@ def test_the_same_seed_gives_the_same_head(folder_of):
     assert body_and_head(first)[1].equal(body_and_head(second)[1])
 
 
-@pytest.mark.parametrize(("kind", "most"), [("bert", 30), ("roberta", 29)])
-def test_it_says_how_many_tokens_the_model_can_see(folder_of, kind, most):
-    assert PretrainedReconstructor(folder_of(kind)).most_tokens() == most
+@pytest.mark.parametrize(("model_type", "most"), [("bert", 30), ("roberta", 29)])
+def test_it_says_how_many_tokens_the_model_can_see(folder_of, model_type, most):
+    assert PretrainedReconstructor(folder_of(model_type)).most_tokens() == most
 
 
 class DiffusionModel(nn.Module):
@@ -192,11 +191,11 @@ class DiffusionModel(nn.Module):
         super().__init__()
         self.table = nn.Embedding(n_tokens, n_tokens)
         self.answer = answer
-        self.rates, self.asked = [], []
+        self.rates, self.given = [], []
 
     def forward(self, input_ids, timesteps):
         self.rates.append(timesteps)
-        self.asked.append(input_ids)
+        self.given.append(input_ids)
         context = self.table(input_ids).mean(dim=1, keepdim=True)
         return self.answer(context * timesteps[:, None, None] + torch.zeros(*input_ids.shape, 1))
 
@@ -210,10 +209,10 @@ def test_a_diffusion_model_is_handed_in_as_a_module_and_told_the_mask_rate(token
     assert fitted.uses_level
     views = as_rows(codes).views(torch.tensor([[[False, True, False, True]]]), torch.full((1, 1), 0.25))
     found = fitted.log_prob(views)[0, 0, 1]
-    asked = fitted.network_.model.asked[-1][0].tolist()
+    given = fitted.network_.model.given[-1][0].tolist()
     see, at = (tokenizer.token_to_id(word) for word in ("see", "at"))
-    assert asked == [2, see, 4, at, 4, 3]
-    logits = 0.25 * model.table.weight.detach()[asked].mean(dim=0)
+    assert given == [2, see, 4, at, 4, 3]
+    logits = 0.25 * model.table.weight.detach()[given].mean(dim=0)
     logits = logits[[1, *range(5, len(logits))]]
     assert float(found) == pytest.approx(float(logits.log_softmax(0)[encoder.encode(["you"]).values[0, 0]]), abs=1e-5)
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -10,7 +12,6 @@ from maskdiff.errors import SettingError
 from maskdiff.masking import Linear, as_rows
 from maskdiff.objectives import Diffusion, Reconstruction
 from maskdiff.reconstructors import Reconstructor, TransformerReconstructor
-from maskdiff.reconstructors.tokens import TokenNetwork
 from maskdiff.training import Epochs, Steps, Training
 
 from .. import handmade
@@ -42,8 +43,8 @@ def fit(reconstructor, codes, *, objective=None, seed=0, **more):
     return reconstructor.fit(codes, objective=objective, schedule=Linear(), seed=seed, device=CPU, **more)
 
 
-KINDS = [{}, {"positions": "learned"}, {"uses_level": True}, {"layers": 1}]
-each_kind = pytest.mark.parametrize("settings", KINDS, ids=["rotary", "learned", "told the level", "one layer"])
+VARIANTS = [{}, {"positions": "learned"}, {"uses_level": True}, {"layers": 1}]
+each_variant = pytest.mark.parametrize("settings", VARIANTS, ids=["rotary", "learned", "with the level", "one layer"])
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,7 @@ def test_it_is_a_reconstructor(fitted):
     assert isinstance(fitted, Reconstructor)
 
 
-@each_kind
+@each_variant
 def test_probabilities_of_all_codes_add_up_to_one(settings):
     reconstructor = fit(tiny(**settings), windows_of(*random_rows(30)))
     hidden = [[[False, True, True, False]]]
@@ -76,7 +77,7 @@ def test_probabilities_of_all_codes_add_up_to_one(settings):
     assert float(total) == pytest.approx(1, abs=1e-5)
 
 
-@each_kind
+@each_variant
 def test_training_and_scoring_answer_alike(settings):
     codes = windows_of(*random_rows(12))
     reconstructor = fit(tiny(**settings), codes)
@@ -85,7 +86,7 @@ def test_training_and_scoring_answer_alike(settings):
         np.testing.assert_allclose(reconstructor.network_.log_prob(views), reconstructor.log_prob(views), atol=1e-5)
 
 
-@each_kind
+@each_variant
 def test_what_is_hidden_has_no_part_in_the_answers(settings):
     reconstructor = fit(tiny(**settings), windows_of(*random_rows(30)))
     hidden = [[[False, True, True, False]]]
@@ -106,7 +107,7 @@ def test_an_unseen_token_looks_like_a_hidden_one(fitted):
     assert unseen[0, 0, 1] == masked[0, 0, 1]
 
 
-@each_kind
+@each_variant
 def test_padding_does_not_change_an_answer(settings):
     rows = random_rows(8)
     codes = windows_of(*rows)
@@ -120,20 +121,26 @@ def test_padding_does_not_change_an_answer(settings):
 
 
 @pytest.mark.parametrize(("tokens", "logits"), [(1, 1), (7, 20), (1 << 20, 1 << 20)])
-def test_how_much_is_computed_at_once_does_not_matter(fitted, monkeypatch, tokens, logits):
+def test_how_much_is_computed_at_once_does_not_matter(fitted, tokens, logits):
     views = random_views(windows_of(*random_rows(6, seed=3)))
     usual = fitted.log_prob(views), *fitted.most_likely(views)
-    monkeypatch.setattr(TokenNetwork, "tokens_at_once", (tokens, tokens))
-    monkeypatch.setattr(TokenNetwork, "logits_at_once", (logits, logits))
+    fitted = copy.deepcopy(fitted)
+    fitted.network_.tokens_at_once, fitted.network_.logits_at_once = (tokens, tokens), (logits, logits)
     for before, now in zip(usual, (fitted.log_prob(views), *fitted.most_likely(views)), strict=True):
         np.testing.assert_allclose(before, now, atol=1e-5)
 
 
-def test_the_gradient_is_the_same_where_logits_are_computed_in_parts(monkeypatch):
-    codes = windows_of(*random_rows(20))
-    whole = fit(tiny(steps=4), codes)
-    monkeypatch.setattr(TokenNetwork, "logits_at_once", (40, 40))
-    parts = fit(tiny(steps=4), codes)
+class InParts(TransformerReconstructor):
+    def build(self, schema):
+        network = super().build(schema)
+        network.logits_at_once = (40, 40)
+        return network
+
+
+def test_the_gradient_is_the_same_where_logits_are_computed_in_parts():
+    codes, settings = windows_of(*random_rows(20)), tiny(steps=4)
+    whole = fit(settings, codes)
+    parts = fit(InParts(**vars(settings)), codes)
     for one, other in zip(whole.network_.parameters(), parts.network_.parameters(), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-4)
 
@@ -162,11 +169,11 @@ def test_the_likeliest_code_is_the_one_with_the_highest_probability(fitted):
 
 def test_the_level_matters_only_where_it_is_told():
     codes = windows_of(*random_rows(20))
-    for told in (False, True):
-        reconstructor = fit(tiny(uses_level=told), codes)
+    for uses_level in (False, True):
+        reconstructor = fit(tiny(uses_level=uses_level), codes)
         low, high = (reconstructor.log_prob(views_of(codes.take([0]), [[[True] * 9]], rate)) for rate in (0.1, 0.9))
-        assert low.equal(high) is not told
-        assert reconstructor.uses_level is told
+        assert low.equal(high) is not uses_level
+        assert reconstructor.uses_level is uses_level
 
 
 @pytest.mark.parametrize("positions", ["rotary", "learned"])

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maskdiff.calibration import Calibration
 from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
+from maskdiff.codes.stored import check_schema
 from maskdiff.detectors.verdicts import Verdicts
 from maskdiff.errors import InputError, SettingError
 from maskdiff.evidence import CellEvidence, Evidence, EvidenceTerm, MaskedSurprise
@@ -54,7 +55,7 @@ Batches = Callable[[], Iterable[Any]]
 
 
 class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
-    """What every detector can do. A kind of data says how its rows are read, and which reconstructors go by name."""
+    """What every detector can do. A subclass says how its rows are read, and which reconstructors have names."""
 
     reconstructor: str | Reconstructor
     preset: str | None
@@ -142,7 +143,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self.evidence_ = self._gather(codes, held_out, callback)
 
     def _without_oddest(self, codes: Codes, callback: Callback | None) -> Codes:
-        """The rows but for the share thought to be anomalies; rows that calibrate stay, so no alarm rate is broken."""
+        """The rows without the share thought to be anomalies; rows that calibrate stay, so no alarm rate is broken."""
         score = self.evidence_.weigh(codes, stage="leaving the oddest rows out", callback=callback).score
         return codes.take(np.flatnonzero(score <= np.quantile(score, 1 - self.contamination)))
 
@@ -191,6 +192,11 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if self.false_alarm_rate is not None and not 0 < self.false_alarm_rate < 1:
             raise SettingError(f"false_alarm_rate must lie between 0 and 1; got {self.false_alarm_rate}.")
+        as_schedule(self.schedule)
+        as_objective(self.objective, self._resolve()[1].levels)
+
+    def _check_learned(self) -> None:
+        """Refuse parts of a model file that do not belong together."""
 
     def _check_folders(self) -> None:
         """Refuse folders that cannot be read before anything long begins; a loaded detector no longer needs them."""
@@ -212,8 +218,8 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             return build(), self.probes or probes
         if not isinstance(self.reconstructor, Reconstructor):
             raise SettingError(f"{self.reconstructor!r} must have log_prob(views) and most_likely(views).")
-        kinds = [probes for build, probes in named.values() if type(self.reconstructor) is type(build())]
-        return self.reconstructor, self.probes or (kinds or [probes for _, probes in named.values()])[0]
+        matching = [probes for build, probes in named.values() if type(self.reconstructor) is type(build())]
+        return self.reconstructor, self.probes or (matching or [probes for _, probes in named.values()])[0]
 
     def _split(self, n: int, *, keep_all: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Rows to learn from and rows to calibrate on; the same rows may serve for both where each can be left out."""
@@ -351,12 +357,13 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         detector._check_settings()
         detector.encoder_ = cls._encoder.from_state(plain["encoder"])
         detector.probes_ = from_plain(plain["probes"], ProbeGrid)
-        device, schema = detector.torch_device(), detector.encoder_.schema_
+        device, schema = detector.torch_device(), check_schema(detector.encoder_.schema_)
         detector.evidence_ = Evidence.from_state(plain["evidence"], parts, schema=schema, device=device)
         main = detector.evidence_.sources.get(MAIN)
         check(isinstance(main, MaskedSurprise), f"its evidence lacks a masked surprise called {MAIN}")
         assert isinstance(main, MaskedSurprise)
         detector.reconstructor_ = main.reconstructor
+        detector._check_learned()
         detector.adopt_calibration(Calibration.from_state(tensors["calibration"]))
         return detector
 

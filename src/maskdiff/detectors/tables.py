@@ -22,9 +22,6 @@ from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor, Recon
 
 # The names of the sources of evidence beside the reconstructor.
 KERNEL, NEIGHBOURS = "kernel", "neighbours"
-# Rows are compared with at most this many distinct normal rows, or, in narrow tables, with so many that their codes
-# written out as ones and zeros come to this number.
-_MOST_COMPARED, _COMPARED_BITS = 5000, 1 << 21
 # From fewer rows a network learns too little to count in full; kernel and nearest rows need not learn.
 _ROWS_TO_LEARN_FROM = 1000
 
@@ -112,6 +109,9 @@ class TableDetector(Detector):
         self.progress = progress
 
     _encoder = TableEncoder
+    # Rows are compared with at most this many distinct normal rows, or, in narrow tables, with so many that their codes
+    # written out as ones and zeros come to this number.
+    most_compared, most_compared_bits = 5000, 1 << 21
 
     def _read(self, X: Any) -> Any:
         return read_table(X)
@@ -148,7 +148,7 @@ class TableDetector(Detector):
 
     def _compared(self, codes: Codes) -> Codes:
         """The rows to compare with: all, or a random part of them where too many are distinct."""
-        limit = max(_MOST_COMPARED, _COMPARED_BITS // int(codes.schema.sizes.sum()))
+        limit = max(self.most_compared, self.most_compared_bits // int(codes.schema.sizes.sum()))
         order = np.random.default_rng(self.seed).permutation(len(codes))
         # Some rows are enough to see that too many are distinct; to sort millions takes long, and much memory.
         some = codes.take(order[: 4 * limit])

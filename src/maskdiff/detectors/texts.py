@@ -10,6 +10,7 @@ import numpy as np
 from maskdiff.codes import Codes
 from maskdiff.detectors.tokens import TokenDetector
 from maskdiff.encoders.tokens.embedder import TextEmbedder
+from maskdiff.encoders.tokens.stored_tokenizer import check_labels
 from maskdiff.encoders.tokens.text import TextEncoder
 from maskdiff.encoders.tokens.tokenized import TokenWindows
 from maskdiff.errors import SettingError
@@ -118,6 +119,9 @@ class TextDetector(TokenDetector):
         window = self._window(self.reconstructor.most_tokens())
         read = (self.reconstructor.load_tokenizer(), self.vocab_size, True, self.column)
         return TextEncoder(*read, *window)
+
+    def _check_learned(self) -> None:
+        check_labels(self.encoder_.tokenizer_, self.encoder_.schema_.fields[0].labels)
 
     def _check_folders(self) -> None:
         if self.embedder is not None:

@@ -54,7 +54,7 @@ class EvidenceTerm:
         if not low <= self.scale <= high or not 0 < self.weight <= high:
             raise SettingError(f"scale and weight must be above 0, from {low:g} to {high:g}; got {self}.")
         if not abs(self.shift) <= _LARGEST_SHIFT:
-            raise SettingError(f"shift must lie within {_LARGEST_SHIFT:g} of 0; got {self.shift}.")
+            raise SettingError(f"shift must be within {_LARGEST_SHIFT:g} of 0; got {self.shift}.")
 
     def parts(self, cells: CellScores) -> FloatArray:
         """What each cell adds to its row's score, (N, F)."""
@@ -123,13 +123,13 @@ class Evidence:
         sources: dict[str, Any] = {}
         tensors: dict[str, Tensor] = {}
         for name, source in self.sources.items():
-            kind = name_of(source)
-            if kind is None:
+            registered = name_of(source)
+            if registered is None:
                 raise SettingError(
                     f"a detector with {source!r} cannot be saved: register its class in maskdiff.evidence.SOURCES."
                 )
             plain, parts = source.to_state()
-            sources[name] = {"is": kind, "state": plain}
+            sources[name] = {"is": registered, "state": plain}
             tensors |= named(parts, name)
         terms = [to_plain(term) for term in self.terms]
         return {"sources": sources, "terms": terms, "softmax_weighted": self.softmax_weighted}, tensors
@@ -148,8 +148,8 @@ class Evidence:
             check(isinstance(described, dict) and set(described) == {"is", "state"}, f"its source {name} has no state")
             parts: dict[str, Tensor] = under(tensors, name)
             left = {key: one for key, one in left.items() if not key.startswith(f"{name}.")}
-            kind = look_up(described["is"], SOURCES, "source of evidence")
-            sources[name] = kind.from_state(described["state"], parts, schema=schema, device=device)
+            cls_of = look_up(described["is"], SOURCES, "source of evidence")
+            sources[name] = cls_of.from_state(described["state"], parts, schema=schema, device=device)
         check(not left, f"it holds tensors that nothing uses: {', '.join(sorted(left)[:3])}")
         return cls(sources, terms, plain["softmax_weighted"])
 

@@ -71,7 +71,7 @@ class MaskedSurprise:
         """The source that `to_state` described."""
         wanted = {"reconstructor", "state", "probes", "schedule"}
         check(isinstance(plain, dict) and set(plain) == wanted, "it does not describe a masked surprise completely")
-        kind: Any = look_up(plain["reconstructor"], RECONSTRUCTORS, "reconstructor")
-        reconstructor = kind.from_state(plain["state"], tensors, schema=schema, device=device)
+        named: Any = look_up(plain["reconstructor"], RECONSTRUCTORS, "reconstructor")
+        reconstructor = named.from_state(plain["state"], tensors, schema=schema, device=device)
         probes, schedule = from_plain(plain["probes"], ProbeGrid), from_plain(plain["schedule"], Schedule)
         return cls(reconstructor, probes, schedule, device)

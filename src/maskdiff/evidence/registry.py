@@ -1,4 +1,4 @@
-"""The kinds of evidence. A new one is a file beside this one and a line here."""
+"""The sources of evidence. A new one is a file beside this one and a line here."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What a reconstructor answers, and what it may be able to do besides.
 
 Two methods are needed, `log_prob` and `most_likely`. Everything else is optional: an `Abilities` names it, and
-`abilities` is the only place that asks an object for it.
+`abilities` is the only place that looks for it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Reconstructor(Protocol):
 class Abilities:
     """The optional attributes and methods of a reconstructor, with what holds where it has none.
 
-    uses_level : whether its answers depend on the mask rate, so that equal masks of several levels are asked for apart.
-    free_up_to : up to this many fields all masks cost no more than one, so that all of them are asked for.
+    uses_level : whether its answers depend on the mask rate, so that equal masks of several levels are answered apart.
+    free_up_to : up to this many fields all masks together cost as much as one, so that all of them are used.
     fit : `fit(codes, *, objective, schedule, seed, device, held_out, callback)` returns it fitted. Without it nothing
         is learned.
     left_out : `left_out()` returns the same for rows that are among the normal rows, each as if it were not. Then no

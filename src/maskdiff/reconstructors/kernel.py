@@ -19,7 +19,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -35,15 +35,8 @@ from maskdiff.reconstructors.reference import ReferenceRows
 from maskdiff.state import arguments_from_plain, arguments_to_plain
 from maskdiff.state.tensors import Tensors
 
-LATTICE_FIELDS = 12
 # Outside these bounds exp(-bandwidth) is 1 or 0 to every digit, and ratios of votes have no value.
 BANDWIDTHS = (1e-6, 1000.0)
-# Few enough to stay in a processor's cache; enough to keep an accelerator, or a product with many codes, busy.
-_FLOATS_AT_ONCE, _FLOATS_ON_A_DEVICE, _FLOATS_FOR_VOTES = 1 << 19, 1 << 27, 1 << 24
-# So many numbers may be kept beside the reference rows to look their agreements up.
-_FLOATS_KEPT = 1 << 25
-# Above this many positions per field the one-hot rows are kept sparse: a dense product would mostly multiply zeros.
-_DENSE_POSITIONS = 48
 _LEAST = 1e-30
 
 
@@ -52,6 +45,17 @@ class KernelReconstructor:
     """Hamming-kernel estimate over the normal rows, with bandwidth lambda. Nothing is trained."""
 
     bandwidth: float = 1.0
+
+    # Up to this many fields all masks are answered from the lattice of subsets, at no extra cost.
+    free_up_to: ClassVar[int] = 12
+    # Few enough to stay in a processor's cache; enough to keep an accelerator, or a product with many codes, busy.
+    floats_at_once: ClassVar[int] = 1 << 19
+    floats_on_a_device: ClassVar[int] = 1 << 27
+    floats_for_votes: ClassVar[int] = 1 << 24
+    # So many numbers may be kept beside the reference rows to look their agreements up.
+    floats_kept: ClassVar[int] = 1 << 25
+    # Above this many positions per field the one-hot rows are kept sparse: a dense product would mostly multiply zeros.
+    dense_positions: ClassVar[int] = 48
 
     def __post_init__(self) -> None:
         low, high = BANDWIDTHS
@@ -62,11 +66,6 @@ class KernelReconstructor:
     def paper(cls) -> KernelReconstructor:
         """Bandwidth 1, all normal rows as reference."""
         return cls(1.0)
-
-    @property
-    def free_up_to(self) -> int:
-        """Up to this many fields all masks are answered at no extra cost."""
-        return LATTICE_FIELDS
 
     def fit(self, codes: Codes, *, device: torch.device, **_: Any) -> Self:
         """A copy over these rows, equal ones kept once with their number."""
@@ -103,7 +102,7 @@ class KernelReconstructor:
 
     def log_prob(self, views: MaskedViews) -> Tensor:
         """log p(true code | visible cells), shape (B, K, F)."""
-        narrow = len(self.sizes) <= LATTICE_FIELDS and self.codes_NF.device.type != "mps"
+        narrow = len(self.sizes) <= self.free_up_to and self.codes_NF.device.type != "mps"
         return self._from_lattice(views) if narrow else self._from_agreements(views)
 
     def most_likely(self, views: MaskedViews) -> tuple[Tensor, Tensor]:
@@ -111,7 +110,7 @@ class KernelReconstructor:
         shape = (views.n_rows, views.n_views, len(self.sizes))
         codes = torch.empty(shape, dtype=torch.int64, device=views.codes_BF.device)
         log_prob = torch.empty(shape, device=views.codes_BF.device)
-        for rows, _, weight_BNK in self._weights(views, _FLOATS_FOR_VOTES):
+        for rows, _, weight_BNK in self._weights(views, self.floats_for_votes):
             weight_NR = weight_BNK.transpose(0, 1).flatten(1)
             largest_RF, codes_RF = self.layout.largest((self._codes_PN() @ weight_NR).T)
             codes[rows] = codes_RF.view(codes[rows].shape)
@@ -142,7 +141,7 @@ class KernelReconstructor:
 
     def _from_agreements(self, views: MaskedViews) -> Tensor:
         """All answers from the fields on which the reference rows agree with the row."""
-        at_once = _FLOATS_AT_ONCE if self.codes_NF.device.type == "cpu" else _FLOATS_ON_A_DEVICE
+        at_once = self.floats_at_once if self.codes_NF.device.type == "cpu" else self.floats_on_a_device
         # One piece from the start: parts kept between large numbers that come and go would tear the memory into shreds.
         answer = torch.empty(views.n_rows, views.n_views, len(self.sizes), device=views.codes_BF.device)
         for rows, agree_BFN, weight_BNK in self._weights(views, at_once):
@@ -160,13 +159,13 @@ class KernelReconstructor:
         own_B = self._own_places(_own_codes(views)) if self.leave_one_out else None
         log_count_N = self.counts_N.log().float()
         step = max(1, floats_at_once // (len(log_count_N) * (len(self.sizes) + views.n_views)))
-        asks = views.visible.float().mul(self.bandwidth).transpose(1, 2)
-        asks_FK = functional.pad(asks, (0, 0, 2, 0)).index_fill_(1, torch.tensor([0], device=asks.device), 1.0)
+        query = views.visible.float().mul(self.bandwidth).transpose(1, 2)
+        query_FK = functional.pad(query, (0, 0, 2, 0)).index_fill_(1, torch.tensor([0], device=query.device), 1.0)
         for at in range(0, views.n_rows, step):
             part = views.rows(at, at + step)
             agree_BFN = self._agreements(part.codes_BF, log_count_N)
-            asks_BFK = (asks_FK if len(asks_FK) == 1 else asks_FK[at : at + step]).expand(part.n_rows, -1, -1)
-            log_weight_BNK = torch.bmm(agree_BFN.transpose(1, 2), asks_BFK)
+            query_BFK = (query_FK if len(query_FK) == 1 else query_FK[at : at + step]).expand(part.n_rows, -1, -1)
+            log_weight_BNK = torch.bmm(agree_BFN.transpose(1, 2), query_BFK)
             if own_B is not None:
                 own = torch.arange(part.n_rows, device=own_B.device), own_B[at : at + step]
                 others_B = (self.counts_N[own[1]] - 1).clamp_min(0).float()
@@ -177,7 +176,7 @@ class KernelReconstructor:
 
     def _agreements(self, codes_BF: Tensor, log_count_N: Tensor) -> Tensor:
         """See `_weights`; looked up among the one-hot reference rows where these are few enough, else compared."""
-        if self._look_up_PN is None and self.layout.size * len(log_count_N) <= _FLOATS_KEPT:
+        if self._look_up_PN is None and self.layout.size * len(log_count_N) <= self.floats_kept:
             ones = torch.ones_like(log_count_N)
             self._look_up_PN = torch.cat([log_count_N[None], ones[None], self.layout.one_hot(self.codes_NF).T])
         if self._look_up_PN is not None:
@@ -192,7 +191,7 @@ class KernelReconstructor:
     def _codes_PN(self) -> Tensor:
         """The reference rows as one-hot; dense or sparse, whichever is smaller."""
         if self._one_hot is None:
-            if self.layout.size <= _DENSE_POSITIONS * len(self.sizes):
+            if self.layout.size <= self.dense_positions * len(self.sizes):
                 self._one_hot = self.layout.one_hot(self.codes_NF).T
             else:
                 place = self.layout.positions(self.codes_NF).sort(dim=1).values
@@ -228,12 +227,12 @@ def _look_up(table_BS: Tensor, index: Tensor) -> Tensor:
 
 
 def _own_codes(views: MaskedViews) -> Tensor:
-    """The rows as they stand among the reference rows, (B, F); values only one row had are asked for as others."""
+    """The rows as they stand among the reference rows, (B, F); values only one row had are replaced by others."""
     return views.codes_BF if views.own_BF is None else views.own_BF
 
 
 def _agreeing_with_itself(views: MaskedViews, bit_F: Tensor) -> Tensor:
-    """Whether each row, as it stands among the reference rows, agrees with what is asked on each subset, (B, 2^F)."""
+    """Whether each row, as it stands among the reference rows, agrees with the query on each subset, (B, 2^F)."""
     differs_B = ((_own_codes(views) != views.codes_BF) * bit_F).sum(dim=1)
     subsets_S = torch.arange(1 << len(bit_F), device=bit_F.device)
     return (differs_B[:, None] & subsets_S) == 0
@@ -246,7 +245,7 @@ def _agreeing(reference_NF: Tensor, counts_N: Tensor, rows_BF: Tensor, sizes: np
     field: one count over (group, code) and one look-up, with no sorting, since there are never more groups than rows.
     """
     n_fields = len(sizes)
-    # One subset or field after the other is read and written: they go first, so that each lies in one piece.
+    # One subset or field after the other is read and written: they go first, so that each is one piece.
     table_SB = torch.empty(1 << n_fields, len(rows_BF), dtype=torch.float64, device=rows_BF.device)
     reference_FN, rows_FB = reference_NF.T.contiguous(), rows_BF.T.contiguous()
     counts_N = counts_N.double()

@@ -77,7 +77,7 @@ class Layout(nn.Module):
     def log_sum_exp(self, logits_RP: Tensor) -> Tensor:
         """log of the sum of exp over each field's codes, shape (R, F)."""
         if not logits_RP.requires_grad and logits_RP.numel():
-            # One pass for all fields; only where a field lies so far below the others that it vanishes, field by field.
+            # One pass for all fields; only where a field is so far below the others that it vanishes, field by field.
             largest_R1 = logits_RP.amax(dim=1, keepdim=True)
             total_RF = self.total((logits_RP - largest_R1).exp_())
             if total_RF.min() > _VANISHING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -25,13 +25,7 @@ from maskdiff.state import arguments_from_plain, arguments_to_plain
 from maskdiff.state.tensors import Tensors, rebuilt
 from maskdiff.training import Epochs, Training, seeded, train
 
-# What is computed at once stays in a processor's cache, and keeps an accelerator busy.
-_FLOATS_AT_ONCE, _FLOATS_ON_A_DEVICE = 1 << 22, 1 << 27
 _VIEWS_AT_ONCE = 16
-# From so many rows on it pays to go through the masks they share one by one.
-_FEWEST_SHARING = 128
-# A matrix product does about this many multiplications in the time one gathered number takes.
-_PRODUCT_GAIN = 25
 
 
 class ByteDropout(nn.Module):
@@ -57,6 +51,8 @@ class MaskedMLP(nn.Module):
 
     # See TokenNetwork: nothing here depends on values either.
     can_be_recorded = True
+    # A matrix product does about this many multiplications in the time one gathered number takes.
+    product_gain = 25
 
     def __init__(
         self, schema: Schema, *, width: int, layers: int, embedding: int | None, dropout: float, uses_level: bool
@@ -121,24 +117,24 @@ class MaskedMLP(nn.Module):
 
     def shared_log_prob(self, views: MaskedViews, first: tuple[Tensor, Tensor], rows_at_once: int) -> Tensor:
         """The same where all rows share their masks: one product for the first layer of many views, then view by view
-        only those codes that the view asks for.
+        only those codes that the view hides.
         """
         table_PH, base_H = first
-        asked_K = [hidden_F.nonzero()[:, 0] for hidden_F in views.hidden[0]]
-        parts_K = [self.layout.part(asked) for asked in asked_K]
+        hidden_K = [hidden_F.nonzero()[:, 0] for hidden_F in views.hidden[0]]
+        parts_K = [self.layout.part(fields) for fields in hidden_K]
         bias_P = self.head.bias.masked_fill(self.layout.padding_P, -1e4)
         answer_KBF = torch.zeros(views.n_views, *views.codes_BF.shape, device=table_PH.device)
         for at in range(0, views.n_rows, rows_at_once):
             rows = slice(at, at + rows_at_once)
             codes_BF = views.codes_BF[rows]
             for k, x_BH in enumerate(self._first_of_views(views, rows, table_PH)):
-                if not len(asked_K[k]):
+                if not len(hidden_K[k]):
                     continue
                 x_BH = self._deeper(x_BH.add_(base_H), views.mask_rate[0, k])
                 layout, places = parts_K[k]
                 logits_BP = functional.linear(x_BH, self.head.weight.index_select(0, places), bias_P[places])
-                true_BF = logits_BP.gather(1, layout.positions(codes_BF[:, asked_K[k]]))
-                answer_KBF[k, rows][:, asked_K[k]] = true_BF - layout.log_sum_exp(logits_BP)
+                true_BF = logits_BP.gather(1, layout.positions(codes_BF[:, hidden_K[k]]))
+                answer_KBF[k, rows][:, hidden_K[k]] = true_BF - layout.log_sum_exp(logits_BP)
         return answer_KBF.transpose(0, 1)
 
     def _first_of_views(self, views: MaskedViews, rows: slice, table_PH: Tensor) -> Iterator[Tensor]:
@@ -155,7 +151,7 @@ class MaskedMLP(nn.Module):
     def _visible_sum(self, views: MaskedViews, table_PH: Tensor) -> Tensor:
         """The sum of the visible cells' vectors, shape (B * K, H)."""
         shape = (views.n_rows, views.n_views, views.codes_BF.shape[1])
-        if self.layout.size <= _PRODUCT_GAIN * shape[2]:
+        if self.layout.size <= self.product_gain * shape[2]:
             shown_BKP = views.visible.index_select(2, self.layout.field_P) * self.layout.one_hot(
                 views.codes_BF
             ).unsqueeze(1)
@@ -171,7 +167,7 @@ class MaskedMLP(nn.Module):
 class MLPReconstructor:
     """A network trained on normal rows to name hidden cells from visible ones.
 
-    The default reads masked one-hot cells and is not told the level; `MLPReconstructor.paper()` has the paper's
+    The default reads masked one-hot cells and does not use the level; `MLPReconstructor.paper()` has the paper's
     embeddings, level input, size and training.
     """
 
@@ -182,15 +178,21 @@ class MLPReconstructor:
     uses_level: bool = False
     training: Training = field(default_factory=Training)
 
+    # What is computed at once stays in a processor's cache, and keeps an accelerator busy.
+    floats_at_once: ClassVar[int] = 1 << 22
+    floats_on_a_device: ClassVar[int] = 1 << 27
+    # From so many rows on it pays to go through the masks they share one by one.
+    fewest_sharing: ClassVar[int] = 128
+
     def __post_init__(self) -> None:
         if min(self.width, self.layers, 1 if self.embedding is None else self.embedding) < 1:
             raise SettingError(f"width, layers and embedding must be at least 1; got {self}.")
         if not 0 <= self.dropout < 1:
-            raise SettingError(f"dropout must lie from 0 to below 1; got {self.dropout}.")
+            raise SettingError(f"dropout must be at least 0 and below 1; got {self.dropout}.")
 
     @classmethod
     def paper(cls) -> MLPReconstructor:
-        """Embedding 256, hidden 512, three layers, dropout 0.1, told the level; AdamW 1e-3 / 1e-5, 20 epochs.
+        """Embedding 256, hidden 512, three layers, dropout 0.1, uses the level; AdamW 1e-3 / 1e-5, 20 epochs.
 
         The paper does not say how large its batches are; of 512, 256 and 128 the last comes closest to its figures.
         """
@@ -238,9 +240,9 @@ class MLPReconstructor:
 
     def log_prob(self, views: MaskedViews) -> Tensor:
         """log p(true code | visible cells), shape (B, K, F)."""
-        at_once = _FLOATS_AT_ONCE if views.codes_BF.device.type == "cpu" else _FLOATS_ON_A_DEVICE
+        at_once = self.floats_at_once if views.codes_BF.device.type == "cpu" else self.floats_on_a_device
         with torch.inference_mode():
-            if len(views.hidden) == len(views.mask_rate) == 1 and views.n_rows >= _FEWEST_SHARING:
+            if len(views.hidden) == len(views.mask_rate) == 1 and views.n_rows >= self.fewest_sharing:
                 rows_at_once = max(1, at_once // (_VIEWS_AT_ONCE * self.width))
                 return self.network_.shared_log_prob(views, self.first_, rows_at_once)
             # One piece from the start: parts kept between large numbers that come and go tear the memory into shreds.
@@ -265,7 +267,7 @@ class MLPReconstructor:
     def _parts(self, views: MaskedViews) -> Iterator[tuple[slice, MaskedViews]]:
         """Runs of rows small enough to stay in the processor's cache."""
         per_row = views.n_views * (2 * self.network_.layout.size + 2 * self.width)
-        step = max(1, _FLOATS_AT_ONCE // per_row)
+        step = max(1, self.floats_at_once // per_row)
         return ((slice(at, at + step), views.rows(at, at + step)) for at in range(0, views.n_rows, step))
 
     network_: MaskedMLP = field(init=False, repr=False)

@@ -94,15 +94,15 @@ class PretrainedNetwork(TokenNetwork):
         return laid_out.scatter(1, place, shown_RF.new_tensor(facts.after).expand(n, -1))
 
 
-def _surrounded(told_RF: Tensor, facts: ModelFacts, *, before: bool, after: bool, beyond: bool) -> Tensor:
-    """What is told about tokens, said about special tokens and padding too."""
-    n = len(told_RF)
-    first = told_RF.new_full((n, len(facts.before)), before)
-    room = told_RF.new_full((n, len(facts.after)), beyond)
-    wide = torch.cat([first, told_RF, room], dim=1)
+def _surrounded(values_RF: Tensor, facts: ModelFacts, *, before: bool, after: bool, beyond: bool) -> Tensor:
+    """Values per token, with values for special tokens and padding around them."""
+    n = len(values_RF)
+    first = values_RF.new_full((n, len(facts.before)), before)
+    room = values_RF.new_full((n, len(facts.after)), beyond)
+    wide = torch.cat([first, values_RF, room], dim=1)
     if not after:
         return wide
-    end_R = told_RF.sum(dim=1) + len(facts.before)
+    end_R = values_RF.sum(dim=1) + len(facts.before)
     place = end_R[:, None] + torch.arange(len(facts.after), device=end_R.device)
     return wide.scatter(1, place, True)
 
@@ -170,7 +170,7 @@ class PretrainedReconstructor(TokenReconstructor):
 
     @property
     def uses_level(self) -> bool:
-        """Whether the model is told the mask rate."""
+        """Whether the model takes the mask rate."""
         return hasattr(self, "network_") and bool(self.network_.takes & set(_RATE_ARGUMENTS))
 
     # The model's own tokenizer ---------------------------------------------------------------------------------------
@@ -212,8 +212,8 @@ class PretrainedReconstructor(TokenReconstructor):
         if isinstance(self.mask_token, int):
             return self.mask_token
         names = [self.mask_token] if self.mask_token else ["[MASK]", "<mask>", "<|mask|>", "<|mdm_mask|>"]
-        told = [*map(tokenizer.token_to_id, names), getattr(config, "mask_token_id", None)]
-        known = [int(i) for i in told if i is not None]
+        found = [*map(tokenizer.token_to_id, names), getattr(config, "mask_token_id", None)]
+        known = [int(i) for i in found if i is not None]
         if not known:
             raise SettingError(
                 f"the tokenizer of {self.model} has no token called {' or '.join(names)}; name its mask token with "
@@ -224,7 +224,7 @@ class PretrainedReconstructor(TokenReconstructor):
     # Learning --------------------------------------------------------------------------------------------------------
 
     def fit(self, codes: Codes, *, seed: int, device: torch.device, **how: Any) -> Self:
-        """Load the model; train it on these rows if asked to, or its head if it has none.
+        """Load the model; train it on these rows with `fine_tune`, or its head if it has none.
 
         `how` is what `training.train` takes.
         """
@@ -249,8 +249,8 @@ class PretrainedReconstructor(TokenReconstructor):
             return copy.deepcopy(self.model), set()
         with reading(self.model) as transformers:
             load = transformers.AutoModelForMaskedLM.from_pretrained
-            model, told = load(self.model, output_loading_info=True)
-        return model.float(), set(told["missing_keys"])
+            model, report = load(self.model, output_loading_info=True)
+        return model.float(), set(report["missing_keys"])
 
     # Keeping ---------------------------------------------------------------------------------------------------------
 

@@ -38,8 +38,8 @@ class MaskedTokens:
     def of(cls, views: MaskedViews) -> MaskedTokens:
         shape = (views.n_rows, views.n_views, views.codes_BF.shape[1])
 
-        def laid_out(told: Tensor) -> Tensor:
-            return told.expand(shape).reshape(-1, shape[2])
+        def laid_out(values: Tensor) -> Tensor:
+            return values.expand(shape).reshape(-1, shape[2])
 
         real = None if views.real_BF is None else laid_out(views.real_BF.unsqueeze(1))
         rate_R = views.mask_rate.expand(shape[:2]).reshape(-1)
@@ -60,12 +60,12 @@ class MaskedTokens:
         """Where the hidden positions are, row after row. Counted once: an accelerator is waited for each time."""
         return self.hidden_RF.flatten().nonzero()[:, 0] if self.places_M is None else self.places_M
 
-    def at_hidden(self, told_RF: Tensor) -> Tensor:
-        """What is told of the hidden positions, (M, ...), out of all of them, (R, F, ...)."""
-        return told_RF.flatten(0, 1).index_select(0, self.hidden_M)
+    def at_hidden(self, values_RF: Tensor) -> Tensor:
+        """The values at hidden positions, (M, ...), out of all of them, (R, F, ...)."""
+        return values_RF.flatten(0, 1).index_select(0, self.hidden_M)
 
     def placed(self, answers_M: Tensor, views: MaskedViews) -> Tensor:
-        """Answers at the positions they were asked for, 0 elsewhere, shape (B, K, F)."""
+        """Answers at their positions, 0 elsewhere, shape (B, K, F)."""
         empty = torch.zeros(self.codes_RF.numel(), dtype=answers_M.dtype, device=answers_M.device)
         shape = (views.n_rows, views.n_views, self.codes_RF.shape[1])
         return empty.index_copy(0, self.hidden_M, answers_M).view(shape)
@@ -103,8 +103,8 @@ class TokenNetwork(nn.Module):
         # A long text has more logits than memory: each part of them is computed again when its gradient is due.
         parts = zip(states_MH.split(most), codes_M.split(most), strict=True)
         again = partial(checkpoint, use_reentrant=False, preserve_rng_state=not self.can_be_recorded)
-        told = [again(self._true_log_prob, *part) for part in parts]
-        return tokens.placed(torch.cat(told), views)
+        answers = [again(self._true_log_prob, *part) for part in parts]
+        return tokens.placed(torch.cat(answers), views)
 
     def _true_log_prob(self, states_MH: Tensor, codes_M: Tensor) -> Tensor:
         with precision(codes_M.device):
@@ -119,7 +119,7 @@ class TokenNetwork(nn.Module):
         """`ask(logits_MV, codes_M)` over all hidden positions, a part at a time, joined."""
         device = tokens.codes_RF.device
         most = self._most_at_once(tokens)
-        told: list[tuple[Tensor, ...]] = []
+        answers: list[tuple[Tensor, ...]] = []
         for part in tokens.parts(self.tokens_at_once[int(device.type != "cpu")]):
             codes_M = part.at_hidden(part.codes_RF)
             with precision(device):
@@ -127,8 +127,8 @@ class TokenNetwork(nn.Module):
             for at in range(0, max(len(codes_M), 1), most):
                 with precision(device):
                     logits_MV = self.logits(states_MH[at : at + most])
-                told.append(ask(logits_MV.float(), codes_M[at : at + most]))
-        return [torch.cat(parts) for parts in zip(*told, strict=True)]
+                answers.append(ask(logits_MV.float(), codes_M[at : at + most]))
+        return [torch.cat(parts) for parts in zip(*answers, strict=True)]
 
 
 class TokenReconstructor:

@@ -97,7 +97,7 @@ class MaskedTransformer(TokenNetwork):
         *first, last = cast(list[Block], list(self.blocks))
         for block in first:
             x_RFH = block.feed(block.attend(x_RFH, attends, turn))
-        # Behind the last attention positions no longer meet: only those that are asked for go on.
+        # Behind the last attention positions no longer meet: only the hidden ones go on.
         states: Tensor = self.norm(last.feed(tokens.at_hidden(last.attend(x_RFH, attends, turn))))
         return states
 
@@ -144,7 +144,7 @@ class TransformerReconstructor(TokenReconstructor):
     Parameters
     ----------
     width, layers, heads, feed_forward, dropout : the size of the network.
-    uses_level : whether it is told the level.
+    uses_level : whether its answers depend on the mask rate.
     positions : "rotary" (attention sees distances, no limit) or "learned" (one vector a place, up to `longest`).
     training : how it is trained.
     """
@@ -169,13 +169,13 @@ class TransformerReconstructor(TokenReconstructor):
         if self.width % (2 * self.heads):
             raise SettingError(f"width must be a multiple of 2 * heads; got width={self.width}, heads={self.heads}.")
         if not 0 <= self.dropout < 1:
-            raise SettingError(f"dropout must lie from 0 to below 1; got {self.dropout}.")
+            raise SettingError(f"dropout must be at least 0 and below 1; got {self.dropout}.")
         if self.positions not in ("rotary", "learned"):
             raise SettingError(f'positions must be "rotary" or "learned"; got {self.positions!r}.')
 
     @classmethod
     def paper(cls) -> TransformerReconstructor:
-        """8 layers of width 512, 16 heads, feed-forward 2048, dropout 0.1, told the level; 20 epochs of AdamW."""
+        """8 layers of width 512, 16 heads, feed-forward 2048, dropout 0.1, uses the level; 20 epochs of AdamW."""
         training = Training(Epochs(20), batch_size=64, learning_rate=1e-3, weight_decay=1e-5, average=0.0, warmup=0.1)
         return cls(512, 8, 16, 2048, 0.1, True, "learned", training=training)
 

@@ -30,7 +30,7 @@ def named(tensors: Tensors, name: str) -> dict[str, Tensor]:
 
 
 def check_names(tensors: Tensors, *names: str) -> None:
-    """Refuse tensors that are missing or that nothing asks for."""
+    """Refuse tensors that are missing or that nothing uses."""
     wrong = sorted(set(tensors) ^ set(names))
     check(not wrong, f"it lacks, or should not hold, the tensors {', '.join(wrong[:3])}")
 

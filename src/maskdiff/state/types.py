@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from types import NoneType, UnionType
@@ -57,9 +56,9 @@ def _all_fit(values: tuple[Any, ...], hints: tuple[Any, ...]) -> bool:
     return len(values) == len(hints) and all(map(fits, values, hints))
 
 
-def _is_a(value: Any, kind: type) -> bool:
-    if kind is int:
+def _is_a(value: Any, cls: type) -> bool:
+    if cls is int:
         return type(value) is int and abs(value) < LARGEST_INTEGER
-    if kind is float:
-        return type(value) in (int, float) and math.isfinite(value) and abs(value) < LARGEST_FLOAT
-    return isinstance(value, kind)
+    if cls is float:
+        return type(value) in (int, float) and abs(value) < LARGEST_FLOAT  # neither NaN nor infinite
+    return isinstance(value, cls)

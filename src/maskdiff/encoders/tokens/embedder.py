@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.encoders.tokens.model_folder import model_from, most_tokens, reading, special_tokens, tokenizer_of
+from maskdiff.encoders.tokens.stored_tokenizer import stored_tokenizer
 from maskdiff.encoders.tokens.tokenizers import unrestricted
 from maskdiff.errors import InputError
 from maskdiff.state import arguments_from_plain, arguments_to_plain, check
@@ -82,18 +83,13 @@ class TextEmbedder:
     def _checked(self) -> Self:
         """The same, if the model knows all tokens of the tokenizer."""
         n_tokens = self.model_.get_input_embeddings().num_embeddings
-        largest = max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=0)
-        check(largest < n_tokens, "its text embedder lacks tokens of its tokenizer")
+        ids = (*self._tokenizer.get_vocab(with_added_tokens=True).values(), *self._before, *self._after)
+        check(max(ids, default=0) < n_tokens, "its text embedder lacks tokens of its tokenizer")
         return self
 
     def _with(self, model: Any, device: torch.device) -> Self:
-        from tokenizers import Tokenizer
-
         self.model_ = model.float().eval().requires_grad_(False).to(device)
-        try:
-            self._tokenizer = Tokenizer.from_str(str(self.tokenizer))
-        except Exception as error:  # the library raises bare Exception
-            raise InputError(f"the embedder's tokenizer cannot be read ({error}).") from error
+        self._tokenizer = stored_tokenizer(self.tokenizer)
         self._before, self._after = special_tokens(self._tokenizer)
         limit = most_tokens(model.config, len(self._before) + len(self._after))
         self._longest = self.max_window if limit is None else min(limit, self.max_window)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable
 from itertools import repeat
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from maskdiff.encoders.tokens.input import TokenRows, read_rows
 from maskdiff.encoders.tokens.symbols import symbol_from_state, symbol_to_state
 from maskdiff.encoders.tokens.tokenized import TokenizedRows, TokenWindows
 from maskdiff.errors import EmptyTableError, ModelFileError, SettingError
+from maskdiff.state import check, fits
 
 
 class TokenEncoder:
@@ -34,7 +35,7 @@ class TokenEncoder:
 
     _row_holds: str
     _default_name: str
-    _settings: tuple[str, ...]
+    _settings: ClassVar[dict[str, Any]]  # those that are stored, and their types
 
     schema_: Schema
     symbols_: list[Hashable]
@@ -143,12 +144,18 @@ class TokenEncoder:
     def from_state(cls, state: dict[str, Any]) -> Self:
         """The encoder that `to_state` described; a state that does not hang together is refused."""
         try:
-            encoder = cls(**state["settings"])
+            settings = state["settings"]
+            for name, hint in cls._settings.items():
+                check(fits(settings[name], hint), f"its setting {name} is {settings[name]!r}"[:100])
+            encoder = cls(**settings)
+            check_window(encoder.max_length, encoder.overlap)
             encoder._restore(state)
             symbols = [symbol_from_state(symbol) for symbol in state["symbols"]]
             counts = [int(count) for count in state["counts"]]
             encoder._adopt(symbols, counts, int(state["singletons"]), bool(state["named"]))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except ModelFileError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise ModelFileError(
                 f"the model file describes its tokens in a way that cannot be read: {error!r}."
             ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,7 +42,12 @@ class SequenceEncoder(TokenEncoder):
 
     _row_holds = "one list of symbols"
     _default_name = "sequence"
-    _settings = ("separator", "column", "max_length", "overlap")
+    _settings: ClassVar[dict[str, Any]] = {
+        "separator": str | None,
+        "column": str | None,
+        "max_length": int,
+        "overlap": int,
+    }
 
     def __init__(
         self, separator: str | None = None, column: str | None = None, max_length: int = 256, overlap: int = 64

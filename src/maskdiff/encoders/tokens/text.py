@@ -6,15 +6,16 @@ import os
 from collections import Counter
 from collections.abc import Hashable
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from maskdiff.encoders.tokens.encoder import TokenEncoder
 from maskdiff.encoders.tokens.input import TokenRows, as_text
+from maskdiff.encoders.tokens.stored_tokenizer import stored_tokenizer
 from maskdiff.encoders.tokens.tokenized import TokenizedRows
 from maskdiff.encoders.tokens.tokenizers import INSIDE, make_tokenizer, ordinary_ids, unrestricted
-from maskdiff.errors import ModelFileError, SettingError
+from maskdiff.errors import SettingError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -46,7 +47,13 @@ class TextEncoder(TokenEncoder):
 
     _row_holds = "one text"
     _default_name = "text"
-    _settings = ("vocab_size", "whole_vocabulary", "column", "max_length", "overlap")
+    _settings: ClassVar[dict[str, Any]] = {
+        "vocab_size": int,
+        "whole_vocabulary": bool,
+        "column": str | None,
+        "max_length": int,
+        "overlap": int,
+    }
 
     def __init__(
         self,
@@ -107,13 +114,7 @@ class TextEncoder(TokenEncoder):
         return super().to_state() | {"tokenizer": self.tokenizer_.to_str()}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        from tokenizers import Tokenizer
-
-        try:
-            self.tokenizer_ = unrestricted(Tokenizer.from_str(state["tokenizer"]))
-        except Exception as error:  # the library raises bare Exception
-            raise ModelFileError(f"the model file's tokenizer cannot be read ({error}).") from error
-        self.tokenizer = self.tokenizer_
+        self.tokenizer = self.tokenizer_ = unrestricted(stored_tokenizer(state["tokenizer"]))
 
 
 def check_vocab_size(size: Any) -> None:
