@@ -10,6 +10,7 @@ from sklearn.base import clone
 from maskdiff import TableDetector, load, save
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.errors import SettingError
+from maskdiff.jobs.fit import fit_file
 
 RNG = np.random.default_rng(0)
 NORMAL = pd.DataFrame({"x": RNG.normal(size=300), "word": RNG.choice(list("abcdef"), 300)})
@@ -78,3 +79,11 @@ def test_the_encoder_is_saved_and_loaded_as_a_setting(tmp_path) -> None:
     assert again.encoder_.to_state() == detector.encoder_.to_state()
     np.testing.assert_array_equal(again.anomaly_score(NORMAL), detector.anomaly_score(NORMAL))
     assert again.fit(NORMAL).encoder_.to_state() == detector.encoder_.to_state()
+
+
+def test_columns_of_the_encoder_say_how_a_file_is_read(tmp_path) -> None:
+    lines = "\n".join(f"{code},{word}" for code, word in zip(["0123", "123"] * 50, ["a", "b"] * 50, strict=True))
+    (tmp_path / "rows.csv").write_text(f"code,word\n{lines}\n")
+    detector = TableDetector("kernel", encoder=TableEncoder({"code": "category"}))
+    fitted = fit_file(str(tmp_path / "rows.csv"), detector=detector)
+    assert fitted.encoder_.schema_.fields[0].labels == ("0123", "123")

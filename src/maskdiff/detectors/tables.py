@@ -119,7 +119,12 @@ class TableDetector(Detector):
     def _new_encoder(self) -> TableEncoder:
         encoder = TableEncoder(tails=0) if self.encoder is None and self.preset is not None else self.encoder
         encoder = TableEncoder() if encoder is None else encoder
-        return replace(encoder, columns=_combined(encoder.columns, self.columns))
+        return replace(encoder, columns=self.requested_columns)
+
+    @property
+    def requested_columns(self) -> Mapping[str, str] | None:
+        """How single columns are read: those of `columns` and those of `encoder`."""
+        return _combined(None if self.encoder is None else self.encoder.columns, self.columns)
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -145,7 +145,7 @@ def _normal_rows(
     reading = {**(getattr(detector, "columns", None) or {}), **(columns or ColumnOptions()).for_file(file, label)}
     if reading:
         detector.set_params(columns=reading)
-    return NormalTableRows(file, reading, labels, callback)
+    return NormalTableRows(file, getattr(detector, "requested_columns", reading), labels, callback)
 
 
 def _column(file: RowFile, detector: TokenDetector) -> str:

@@ -30,7 +30,7 @@ NOON = datetime(2024, 2, 29, 12)
 
 
 @pytest.mark.parametrize("one", ONES, ids=lambda one: type(one).__name__)
-def test_one_has_one_text_and_one_number_whatever_its_type(one: Any) -> None:
+def test_one_has_one_text_and_one_number_in_every_type(one: Any) -> None:
     assert cell_text(one) == "1"
     assert as_number(one) == 1
 
@@ -81,7 +81,7 @@ def test_a_number_may_be_written_in_many_ways(text: str) -> None:
     ],
     ids=repr,
 )
-def test_a_moment_has_one_text_whatever_its_type_and_zone(noon: Any) -> None:
+def test_a_moment_has_one_text_in_every_type_and_zone(noon: Any) -> None:
     assert cell_text(noon) == "2024-02-29T12:00:00"
 
 

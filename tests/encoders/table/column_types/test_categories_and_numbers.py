@@ -32,7 +32,7 @@ from ..single_column import codes_of, field_of, fitted
     ],
     ids=lambda values: str(values.dtype),
 )
-def test_text_becomes_categories_in_order_whatever_its_type(values: pd.Series) -> None:
+def test_text_of_every_type_becomes_categories_in_order(values: pd.Series) -> None:
     assert field_of(values) == Field("a", "category", ("a", "b"), (1, 2), singletons=1)
 
 
