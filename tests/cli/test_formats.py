@@ -16,7 +16,7 @@ import maskdiff
 from .conftest import connections
 from .running import call, run, same_model
 
-ADDED = ["anomaly_score", "p_value", "is_anomaly"]
+VERDICT = ["anomaly_score", "p_value", "is_anomaly"]
 READERS = {
     "csv": lambda path: pd.read_csv(path, dtype={"port": str}),
     "parquet": pd.read_parquet,
@@ -30,7 +30,7 @@ def test_rows_come_back_untouched_in_the_format_they_came_in(kind, home, model, 
     said = call("score", model, home / f"new.{kind}", "-o", tmp_path / f"scored.{kind}")
     assert said.status == 0, said.err
     before, after = READERS[kind](home / f"new.{kind}"), READERS[kind](tmp_path / f"scored.{kind}")
-    assert after.columns.tolist() == [*before.columns, *ADDED]
+    assert after.columns.tolist() == [*before.columns, *VERDICT]
     pd.testing.assert_frame_equal(after[before.columns], before)
     assert after["is_anomaly"].to_numpy().nonzero()[0].tolist() == [57, 58, 59]
 

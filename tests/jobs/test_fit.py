@@ -9,6 +9,7 @@ import pytest
 
 import maskdiff
 from maskdiff import MLPReconstructor, ProbeGrid, Steps, TableDetector, TextDetector, TransformerReconstructor
+from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.errors import ColumnError, InputError, SettingError, UnknownColumnError
 from maskdiff.jobs import ColumnOptions, DetectorSettings, Labels, fit_file, fit_summary
 
@@ -51,10 +52,16 @@ def test_the_detector_that_was_given_is_left_as_it_was(path):
     assert given.columns is None
 
 
-def test_the_columns_of_a_detector_and_of_the_options_are_both_heard(path):
+def test_the_columns_of_a_detector_and_of_the_options_both_count(path):
     given = TableDetector("kernel", columns={"bytes": "category"})
     fitted = fit_file(path, detector=given, columns=ColumnOptions(drop=["odd"]))
     assert fitted.columns == {"bytes": "category", "odd": "drop"}
+
+
+def test_columns_that_the_encoder_drops_are_never_read(tmp_path):
+    (tmp_path / "normal.csv").write_text("a,b,a\n" + "1,x,2\n2,y,3\n" * 50)
+    given = TableDetector("kernel", encoder=TableEncoder({"a": "drop"}))
+    assert fit_file(str(tmp_path / "normal.csv"), detector=given).encoder_.schema_.names == ["b"]
 
 
 def test_the_summary_counts_the_rows_that_were_learned_from(path):

@@ -33,11 +33,13 @@ def _text(cell: Any) -> str:
 _WRITINGS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.Array]], ...] = (
     (pat.is_floating, _floats),
     (
-        lambda kind: any(fits(kind) for fits in (pat.is_nested, pat.is_duration, pat.is_binary, pat.is_large_binary)),
+        lambda data_type: any(
+            fits(data_type) for fits in (pat.is_nested, pat.is_duration, pat.is_binary, pat.is_large_binary)
+        ),
         _one_by_one,
     ),
-    (lambda kind: pat.is_fixed_size_binary(kind) or pat.is_interval(kind), _one_by_one),
-    (lambda kind: True, lambda array: array.cast(pa.large_string())),
+    (lambda data_type: pat.is_fixed_size_binary(data_type) or pat.is_interval(data_type), _one_by_one),
+    (lambda data_type: True, lambda array: array.cast(pa.large_string())),
 )
 
 

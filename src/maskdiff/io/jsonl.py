@@ -1,6 +1,6 @@
 """JSON Lines: one object a line. A column's type is decided over all lines.
 
-Lists of values of one kind are lists; any other nested value is read as its JSON text.
+Lists of values of one type are lists; any other nested value is read as its JSON text.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ _TYPES: dict[frozenset[str], pa.DataType] = {
     frozenset({"str"}): pa.string(),
 }
 # The same for the values in lists.
-_LISTS = {frozenset(f"list of {name}" for name in held): pa.list_(kind) for held, kind in _TYPES.items() if held}
+_LISTS = {
+    frozenset(f"list of {name}" for name in held): pa.list_(data_type) for held, data_type in _TYPES.items() if held
+}
 
 
 class JsonLinesRows:
@@ -100,11 +102,11 @@ def _type_names(cell: Any) -> set[str]:
     return {"huge" if type(cell) is int and not -(2**63) <= cell < 2**63 else type(cell).__name__}
 
 
-def _cell(cell: Any, kind: pa.DataType) -> Any:
-    if pat.is_list(kind) and cell is not None:
-        return [_cell(part, kind.value_type) for part in cell]
-    if cell is None or kind != pa.string():
-        return float(cell) if kind == pa.float64() and cell is not None else cell
+def _cell(cell: Any, data_type: pa.DataType) -> Any:
+    if pat.is_list(data_type) and cell is not None:
+        return [_cell(part, data_type.value_type) for part in cell]
+    if cell is None or data_type != pa.string():
+        return float(cell) if data_type == pa.float64() and cell is not None else cell
     text = cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)
     return text.encode("utf-8", "backslashreplace").decode()  # JSON can spell half a surrogate pair, UTF-8 cannot
 

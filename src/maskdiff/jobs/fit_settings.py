@@ -109,8 +109,8 @@ class DetectorSettings:
         given = {**self.others, **self._of_rows()}
         if self.reconstructor is not None or self.steps is not None:
             given["reconstructor"] = self._reconstructor()
-        kind = TableDetector if self.column is None else TextDetector if self.text is not None else SequenceDetector
-        detector: Detector = kind(**{name: value for name, value in given.items() if value is not None})
+        make = TableDetector if self.column is None else TextDetector if self.text is not None else SequenceDetector
+        detector: Detector = make(**{name: value for name, value in given.items() if value is not None})
         probes = {"levels": self.levels, "views_per_level": self.views_per_level}
         changed: dict[str, Any] = {name: value for name, value in probes.items() if value is not None}
         return detector.set_params(probes=replace(detector.probe_grid(), **changed)) if changed else detector

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +19,6 @@ from maskdiff.io.rows import RowFile
 from maskdiff.jobs.labels import Labels
 from maskdiff.jobs.table_rows import place_of
 from maskdiff.progress import Callback, Progress
-
-if TYPE_CHECKING:
-    pass
 
 # A row counts for so many characters even where it is empty.
 _CHARACTERS_OF_A_ROW = 16

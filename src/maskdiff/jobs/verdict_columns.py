@@ -34,8 +34,8 @@ class VerdictColumns:
         parts = [("column", pa.string()), *((place, pa.int64()) for place in places), *PARTS]
         for rank in range(1, reasons + 1):
             named += [(f"reason_{rank}", pa.string())]
-            named += [(f"reason_{rank}_{part}", kind) for part, kind in parts]
-        fields = [pa.field(prefix + name, kind) for name, kind in named]
+            named += [(f"reason_{rank}_{part}", data_type) for part, data_type in parts]
+        fields = [pa.field(prefix + name, data_type) for name, data_type in named]
         clash = next((field.name for field in fields if field.name in schema.names), None)
         if clash is not None:
             raise UnknownColumnError(
@@ -76,11 +76,11 @@ class VerdictColumns:
         return [_spread(rank, part, n, field.type) for (rank, part), field in zip(parts, fields, strict=True)]
 
 
-def _spread(cells: Any, part: str, n: int, kind: pa.DataType) -> pa.Array:
+def _spread(cells: Any, part: str, n: int, data_type: pa.DataType) -> pa.Array:
     """One part of these cells, each in its row's place; null for rows that have none."""
     values = np.full(n, None, dtype=object)
     values[cells["row"]] = cells[part]
-    return pa.array(values, kind)
+    return pa.array(values, data_type)
 
 
 def reason(cell: Any, places: tuple[str, ...] = ()) -> str:
