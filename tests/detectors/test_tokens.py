@@ -40,7 +40,7 @@ ODD_SESSIONS = [["close", "read", "write", "open"], ["open", "read", "delete", "
 
 @pytest.fixture(scope="module")
 def text_detector():
-    return TextDetector(tiny(), probes=PROBES).fit(TEXTS)
+    return TextDetector(tiny(240), probes=PROBES).fit(TEXTS)
 
 
 @pytest.fixture(scope="module")
@@ -208,14 +208,14 @@ def test_empty_texts_among_normal_ones_are_left_out_of_learning():
     assert len(detector.calibration_) < 60
 
 
-@pytest.mark.parametrize("texts", [["", "", ""], [None, " "]])
+@pytest.mark.parametrize("texts", [["", "", ""], [None, " ", None]])
 def test_normal_texts_that_are_all_empty_are_refused(texts):
     with pytest.raises(EmptyTableError, match="holds a single token"):
         TextDetector(tiny(2)).fit(texts)
 
 
 def test_one_normal_text_is_not_enough():
-    with pytest.raises(InputError, match="at least 2 normal rows"):
+    with pytest.raises(InputError, match="at least 3 normal rows"):
         TextDetector(tiny(2)).fit(["see you"])
 
 
@@ -269,7 +269,7 @@ def test_hard_texts_have_scores_that_are_numbers(text_detector):
         (SequenceDetector, "abc", InputError, "got one str"),
         (SequenceDetector, [["a"], "a b"], InputError, "plain string"),
         (TextDetector, "see you", InputError, "got one str"),
-        (TextDetector, ["see", ["you"]], InputError, "row 1 is no text"),
+        (TextDetector, ["see", ["you"], "then"], InputError, "row 1 is no text"),
         (TextDetector, pd.DataFrame({"a": ["x"], "b": ["y"]}), UnknownColumnError, "say which one"),
     ],
 )

@@ -1,6 +1,7 @@
 """The detectors: what a user holds. They compose the rooms below and hold no mathematics of their own."""
 
-from maskdiff.detectors.base import MAIN, Detector
+from maskdiff.detectors.base import Detector
+from maskdiff.detectors.learning import MAIN
 from maskdiff.detectors.sequences import SequenceDetector
 from maskdiff.detectors.tables import KERNEL, NEIGHBOURS, TableDetector
 from maskdiff.detectors.texts import TextDetector

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maskdiff.codes import Codes, IntArray
-from maskdiff.detectors.base import MAIN, Batches, Detector, Presets
+from maskdiff.codes import Codes
+from maskdiff.detectors.base import Detector
+from maskdiff.detectors.learning import MAIN, Batches, Presets
+from maskdiff.detectors.split import RowSplit
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.input import read_table
 from maskdiff.errors import InputError, SettingError
-from maskdiff.evidence import Evidence, EvidenceTerm, NearestRows
+from maskdiff.evidence import Evidence, EvidenceTerm, NearestRows, Source
 from maskdiff.masking import Schedule
 from maskdiff.probes import PAPER_KERNEL_LEVELS, PAPER_LEVELS, ProbeGrid
 from maskdiff.progress import Callback
@@ -132,24 +134,39 @@ class TableDetector(Detector):
             raise SettingError(f"encoder must be a TableEncoder, such as TableEncoder(bins=20); got {self.encoder!r}.")
         self._new_encoder()
 
-    def _gather(self, codes: Codes, held_out: Codes, callback: Callback | None) -> Evidence:
-        alone = super()._gather(codes, held_out, callback)
-        if self.reconstructor != "combined" or self.preset is not None:
+    def _tunes(self, reconstructor: Any) -> bool:
+        return self._combines or super()._tunes(reconstructor)
+
+    @property
+    def _combines(self) -> bool:
+        """Whether the kernel and the nearest rows stand beside the network."""
+        return self.reconstructor == "combined" and self.preset is None
+
+    def _gather(self, codes: Codes, tuning: Codes, callback: Callback | None) -> Evidence:
+        alone = super()._gather(codes, tuning, callback)
+        if not self._combines:
             return alone
-        device = self.torch_device()
-        kernel, probes = KernelReconstructor(), self._presets[None]["kernel"][1]
-        voters = codes if len(codes.schema) <= kernel.free_up_to else self._compared(codes)
-        nearest = NearestRows().fit(self._compared(codes), device=device)
-        sources = {
-            **alone.sources,
-            KERNEL: self.masked_surprise(kernel.fit(voters, device=device), probes),
-            NEIGHBOURS: nearest.with_k(nearest.choose_k(held_out)),
-        }
+        k = NearestRows().fit(self._compared(codes), device=self.torch_device()).choose_k(tuning)
         trust = min(1.0, len(codes) / _ROWS_TO_LEARN_FROM)
         network = (replace(term, weight=trust) for term in (*alone.terms, EvidenceTerm(MAIN, "log_mean_exp")))
         # The network is read twice, and would outvote what errs elsewhere.
         beside = (EvidenceTerm(KERNEL, "mean", weight=1.25), EvidenceTerm(NEIGHBOURS, "mean", weight=1.5))
-        return Evidence(sources, (*network, *beside)).on_one_scale(held_out, callback=callback)
+        evidence = Evidence({**alone.sources, **self._references(codes, k)}, (*network, *beside))
+        scaled = evidence.on_one_scale(tuning, callback=callback)
+        # Once the scales are set, rows that tuned are worth more as reference rows: small tables have few.
+        known = tuning.take(np.flatnonzero(tuning.known.all(axis=1)))
+        together = Codes(np.concatenate([codes.values, known.values]), codes.schema)
+        return replace(scaled, sources={**alone.sources, **self._references(together, k)})
+
+    def _references(self, codes: Codes, k: int) -> dict[str, Source]:
+        """The sources that compare a row with these."""
+        device, compared = self.torch_device(), self._compared(codes)
+        kernel, probes = KernelReconstructor(), self._presets[None]["kernel"][1]
+        voters = codes if len(codes.schema) <= kernel.free_up_to else compared
+        return {
+            KERNEL: self.masked_surprise(kernel.fit(voters, device=device), probes),
+            NEIGHBOURS: NearestRows(k).fit(compared, device=device),
+        }
 
     def _compared(self, codes: Codes) -> Codes:
         """The rows to compare with: all, or a random part of them where too many are distinct."""
@@ -161,19 +178,17 @@ class TableDetector(Detector):
             return codes
         return codes.take(order[:limit])
 
-    def _codes(self, batches: Batches, train: IntArray, held_out: IntArray) -> tuple[Codes, Codes]:
-        learned_from = np.zeros(1 + max(train.max(initial=-1), held_out.max(initial=-1)), dtype=np.bool_)
-        learned_from[train] = True
+    def _encode(self, batches: Batches, split: RowSplit) -> tuple[Codes, Codes, Codes]:
+        order = split.order
+        learned_from, place = np.zeros(len(order), dtype=np.bool_), np.empty(len(order), dtype=np.int64)
+        learned_from[split.train], place[order] = True, np.arange(len(order))
         parts = _in_step(batches(), learned_from)
         self.encoder_ = self._new_encoder().fit_batches(rows.take(chosen) for rows, chosen in parts)
-        # Rows held out go behind the others, so that each kind is a view of one array and nothing is held twice.
-        place = np.where(learned_from, np.cumsum(learned_from) - 1, len(train) + np.cumsum(~learned_from) - 1)
+        # In the order of the split, each part is a view of one array, and nothing is held twice.
         values = np.empty((len(place), len(self.encoder_.schema_)), dtype=self.encoder_.schema_.code_dtype)
         for rows, here in _in_step(batches(), place):
             values[here] = self.encoder_.encode(rows).values
-        codes = Codes(values, self.encoder_.schema_)
-        behind = held_out if len(train) == len(place) else slice(len(train), None)
-        return codes.take(slice(0, len(train))), codes.take(behind)
+        return split.cut(Codes(values, self.encoder_.schema_))
 
 
 def _combined(columns: Mapping[str, str] | None, others: Mapping[str, str] | None) -> Mapping[str, str] | None:
@@ -189,14 +204,14 @@ def _combined(columns: Mapping[str, str] | None, others: Mapping[str, str] | Non
     return {**columns, **others}
 
 
-def _in_step(batches: Iterable[Any], told: NDArray[Any]) -> Iterator[tuple[Any, NDArray[Any]]]:
-    """Each batch, with what is told about its rows."""
+def _in_step(batches: Iterable[Any], of_rows: NDArray[Any]) -> Iterator[tuple[Any, NDArray[Any]]]:
+    """Each batch, with its rows' part of an array."""
     at = 0
     for rows in batches:
-        here = told[at : at + rows.n_rows]
+        here = of_rows[at : at + rows.n_rows]
         at += rows.n_rows
         if len(here) < rows.n_rows:
             break
         yield rows, here
-    if at != len(told):
-        raise InputError(f"{len(told):,} rows were counted, but a later reading found another number of them.")
+    if at != len(of_rows):
+        raise InputError(f"{len(of_rows):,} rows were counted, but a later reading found another number of them.")

@@ -130,8 +130,11 @@ class TextDetector(TokenDetector):
     def _fits_on_texts(self) -> bool:
         return self.embedder is not None
 
-    def _gather(self, codes: Codes, held_out: Codes, callback: Callback | None) -> Evidence:
-        alone = super()._gather(codes, held_out, callback)
+    def _tunes(self, reconstructor: Any) -> bool:
+        return self.embedder is not None or super()._tunes(reconstructor)
+
+    def _gather(self, codes: Codes, tuning: Codes, callback: Callback | None) -> Evidence:
+        alone = super()._gather(codes, tuning, callback)
         if self.embedder is None:
             return alone
         assert isinstance(codes, TokenWindows)
@@ -139,4 +142,4 @@ class TextDetector(TokenDetector):
         nearest = NearestTexts(embedder).fit(codes.tokens.texts[np.unique(codes.row)].tolist(), callback=callback)
         sources = {**alone.sources, NEAREST_TEXTS: nearest}
         both = Evidence(sources, (*alone.terms, EvidenceTerm(NEAREST_TEXTS, "mean")), softmax_weighted=True)
-        return both.on_one_scale(held_out, callback=callback)
+        return both.on_one_scale(tuning, callback=callback)

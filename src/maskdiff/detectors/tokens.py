@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maskdiff.codes import Codes, FloatArray, IntArray
+from maskdiff.codes import Codes, FloatArray
 from maskdiff.codes.windows import Windows
-from maskdiff.detectors.base import MAIN, Batches, Detector, Presets
+from maskdiff.detectors.base import Detector
+from maskdiff.detectors.learning import MAIN, Batches, Presets
+from maskdiff.detectors.split import RowSplit
 from maskdiff.detectors.verdicts import TokenVerdicts, Verdicts
 from maskdiff.encoders.tokens.encoder import TokenEncoder
 from maskdiff.encoders.tokens.input import joined
@@ -70,28 +72,37 @@ class TokenDetector(Detector):
             )
         return super()._resolve()
 
-    def _codes(self, batches: Batches, train: IntArray, held_out: IntArray) -> tuple[Codes, Codes]:
+    def _encode(self, batches: Batches, split: RowSplit) -> tuple[Codes, Codes, Codes]:
         rows = joined(batches())
         self.encoder_ = self._new_encoder()
-        codes, kept_back = self.encoder_.fit_encode(rows.take(train)), self.encoder_.encode(rows.take(held_out))
-        empty = [train[codes.row_lengths == 0], held_out[kept_back.row_lengths == 0]]
+        places = (split.train, split.tuning, split.calibration)
+        train = self.encoder_.fit_encode(rows.take(split.train))
+        tuning, calibration = (self.encoder_.encode(rows.take(place)) for place in places[1:])
+        parts = (train, tuning, calibration)
+        empty = [place[codes.row_lengths == 0] for place, codes in zip(places, parts, strict=True)]
         self.empty_rows_ = np.sort(rows.rows[np.concatenate(empty)])
         _warn_of_empty(self.empty_rows_, "they are left out")
-        if not kept_back.row_lengths.any():
-            raise InputError("none of the rows held out to calibrate holds a single token; fit on more normal rows.")
-        codes = codes.take(np.flatnonzero(codes.counts.any(axis=1)))
+        _check_any_token(calibration, "calibrate")
+        if len(split.tuning):
+            _check_any_token(tuning, "tune")
+        train = train.take(np.flatnonzero(train.counts.any(axis=1)))
+        if self._fits_on_texts():
+            return train, tuning, calibration
         # Tokens take far more memory than codes, for as long as the training runs.
-        return (codes, kept_back) if self._fits_on_texts() else (codes.without_tokens(), kept_back.without_tokens())
+        return train.without_tokens(), tuning.without_tokens(), calibration.without_tokens()
 
     def _fits_on_texts(self) -> bool:
         """Whether some evidence learns from the texts behind the codes."""
         return False
 
-    def _gather(self, codes: Codes, held_out: Codes, callback: Callback | None) -> Evidence:
+    def _tunes(self, reconstructor: Any) -> bool:
+        return self.aggregate == AUTO or super()._tunes(reconstructor)
+
+    def _gather(self, codes: Codes, tuning: Codes, callback: Callback | None) -> Evidence:
         if self.aggregate != AUTO:
-            return super()._gather(codes, held_out, callback)
+            return super()._gather(codes, tuning, callback)
         source = self.masked_surprise(self.reconstructor_, self.probes_)
-        typical = Typical.of(source.cells(held_out, stage="calibrating", callback=callback), "rms")
+        typical = Typical.of(source.cells(tuning, stage="calibrating", callback=callback), "rms")
         return Evidence({MAIN: source}, (EvidenceTerm(MAIN, "rms", typical=typical),))
 
     def _window(self, most: int | None = None) -> tuple[int, int]:
@@ -179,6 +190,11 @@ def _strongest(cells: OddCells, codes: Windows, scores: FloatArray, top: int) ->
 def _with_tokens(verdicts: Verdicts) -> TokenWindows:
     assert isinstance(verdicts.codes, TokenWindows)
     return verdicts.codes
+
+
+def _check_any_token(codes: Windows, purpose: str) -> None:
+    if not codes.row_lengths.any():
+        raise InputError(f"none of the rows held out to {purpose} holds a single token; fit on more normal rows.")
 
 
 def _warn_of_empty(rows: NDArray[np.int64], so: str) -> None:

@@ -40,6 +40,8 @@ class Abilities:
     free_up_to : up to this many fields all masks together cost as much as one, so that all of them are used.
     fit : `fit(codes, *, objective, schedule, seed, device, held_out, callback)` returns it fitted. Without it nothing
         is learned.
+    tunes : whether `fit` decides anything by the rows `held_out`, such as when to stop; then they are not the rows that
+        calibrate. True unless an object says otherwise.
     left_out : `left_out()` returns the same for rows that are among the normal rows, each as if it were not. Then no
         rows need to be held out to calibrate.
     describe : `describe()` says in words what it is.
@@ -51,6 +53,7 @@ class Abilities:
     uses_level: bool = False
     free_up_to: int = 0
     fit: Callable[..., Any] | None = None
+    tunes: bool = True
     left_out: Callable[[], Any] | None = None
     describe: Callable[[], str] | None = None
     to_state: Callable[[], State] | None = None

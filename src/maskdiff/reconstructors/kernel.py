@@ -67,6 +67,11 @@ class KernelReconstructor:
         """Bandwidth 1, all normal rows as reference."""
         return cls(1.0)
 
+    @property
+    def tunes(self) -> bool:
+        """Nothing is trained, so held-out rows decide nothing."""
+        return False
+
     def fit(self, codes: Codes, *, device: torch.device, **_: Any) -> Self:
         """A copy over these rows, equal ones kept once with their number."""
         return self._over(ReferenceRows.of(codes, device), codes.schema)

@@ -210,6 +210,11 @@ class MLPReconstructor:
             uses_level=self.uses_level,
         )
 
+    @property
+    def tunes(self) -> bool:
+        """Whether held-out rows decide when training ends."""
+        return self.training.tunes
+
     def fit(self, codes: Codes, *, seed: int, **how: Any) -> Self:
         """A copy with a network trained on these rows; `how` is what `training.train` takes."""
         network = seeded(seed, lambda: self.build(codes.schema))

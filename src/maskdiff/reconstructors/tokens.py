@@ -19,6 +19,7 @@ from torch.utils.checkpoint import checkpoint
 from maskdiff.codes import Schema
 from maskdiff.errors import SettingError
 from maskdiff.masking import MaskedViews
+from maskdiff.training import Training
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +135,13 @@ class TokenNetwork(nn.Module):
 class TokenReconstructor:
     """The two answers of a reconstructor, given by a TokenNetwork in `network_`."""
 
+    training: Training
     network_: Any
+
+    @property
+    def tunes(self) -> bool:
+        """Whether held-out rows decide when training ends."""
+        return self.training.tunes
 
     def _answering(self, network: nn.Module) -> Self:
         """A copy that answers with this network."""

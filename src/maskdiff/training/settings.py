@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from maskdiff.state import storable
 
 @runtime_checkable
 class StopRule(Protocol):
-    """When training ends."""
+    """When training ends. A rule without `ends_early = False` is taken to look at held-out losses."""
 
     def steps(self, n_rows: int, batch_size: int) -> int:
         """At most this many steps."""
@@ -29,6 +29,8 @@ class Epochs:
     """A number of passes over the rows; the paper takes 20."""
 
     number: int = 20
+
+    ends_early: ClassVar[bool] = False
 
     def steps(self, n_rows: int, batch_size: int) -> int:
         return self.number * math.ceil(n_rows / batch_size)
@@ -49,6 +51,8 @@ class Steps:
     number: int = 1000
     most_epochs: int = 100
 
+    ends_early: ClassVar[bool] = False
+
     def steps(self, n_rows: int, batch_size: int) -> int:
         return min(self.number, math.ceil(self.most_epochs * n_rows / batch_size))
 
@@ -63,6 +67,8 @@ class HeldOutLoss:
 
     patience: int = 5
     at_most: int = 5000
+
+    ends_early: ClassVar[bool] = True
 
     def steps(self, n_rows: int, batch_size: int) -> int:
         return self.at_most
@@ -87,6 +93,11 @@ class Training:
     average: float = 0.99
     look_every: int = 50
     warmup: float = 0.0
+
+    @property
+    def tunes(self) -> bool:
+        """Whether held-out rows decide when training ends."""
+        return bool(getattr(self.stop, "ends_early", True))
 
     def rate(self, step: int, steps: int) -> float:
         """The learning rate of this step, the first being 1."""

@@ -1,0 +1,66 @@
+"""Which normal rows are learned from, which ones tune and which ones calibrate.
+
+Conformal calibration is exact for a score that was fixed before the calibration rows were looked at. So the rows that
+choose a number of neighbours, set scales, steady short texts or end a training are not the rows that calibrate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maskdiff.codes import Codes
+from maskdiff.errors import InputError
+
+# Rows to calibrate: a tenth, within these bounds, and never over a third.
+FEWEST_TO_CALIBRATE, MOST_TO_CALIBRATE = 100, 2000
+# Rows to tune: a twentieth, within these bounds, and never over a sixth.
+FEWEST_TO_TUNE, MOST_TO_TUNE = 50, 1000
+
+
+@dataclass(frozen=True, eq=False)
+class RowSplit:
+    """Places of rows, each rising. With `leave_one_out` the rows that calibrate are among those to learn from."""
+
+    train: NDArray[np.int64]
+    tuning: NDArray[np.int64]
+    calibration: NDArray[np.int64]
+    leave_one_out: bool = False
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """Every row once: those to learn from, then those that tune, then those that calibrate alone."""
+        alone = self.calibration[:0] if self.leave_one_out else self.calibration
+        return np.concatenate([self.train, self.tuning, alone])
+
+    def cut(self, codes: Codes) -> tuple[Codes, Codes, Codes]:
+        """Rows in this order, as those to learn from, those that tune and those that calibrate."""
+        n, m = len(self.train), len(self.train) + len(self.tuning)
+        behind = np.searchsorted(self.train, self.calibration) if self.leave_one_out else slice(m, None)
+        return codes.take(slice(0, n)), codes.take(slice(n, m)), codes.take(behind)
+
+
+def split_rows(n: int, seed: int, *, tunes: bool, leave_one_out: bool = False) -> RowSplit:
+    """A random split of n rows; `tunes`: something is decided by rows that were not learned from.
+
+    >>> split = split_rows(1000, 0, tunes=True)
+    >>> len(split.train), len(split.tuning), len(split.calibration)
+    (850, 50, 100)
+    """
+    fewest = 3 if tunes else 2
+    if 0 < n < fewest:  # no rows at all are refused by the encoder, which knows whether the columns are missing too
+        purposes = "to learn from, to tune and to calibrate" if tunes else "to learn from and to calibrate"
+        raise InputError(f"at least {fewest} normal rows are needed, one each {purposes}; n_samples={n}.")
+    order = np.random.default_rng(seed).permutation(n)
+    wanted = int(np.clip(n // 10, FEWEST_TO_CALIBRATE, MOST_TO_CALIBRATE))
+    n_calibration = max(wanted, MOST_TO_CALIBRATE) if leave_one_out else min(wanted, max(1, n // 3))
+    n_tuning = min(int(np.clip(n // 20, FEWEST_TO_TUNE, MOST_TO_TUNE)), max(1, n // 6)) if tunes else 0
+    if leave_one_out:
+        tuning, train = order[:n_tuning], order[n_tuning:]
+        calibration = train[:n_calibration]
+    else:
+        calibration, tuning = order[:n_calibration], order[n_calibration : n_calibration + n_tuning]
+        train = order[n_calibration + n_tuning :]
+    return RowSplit(np.sort(train), np.sort(tuning), np.sort(calibration), leave_one_out)
