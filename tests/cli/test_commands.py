@@ -214,6 +214,7 @@ def test_inspect_shows_what_the_model_holds(model):
     assert columns["protocol"]["labels"] == dict(zip(protocol.labels, protocol.counts, strict=True))
     assert facts["calibration"]["thresholds"]["0.01"] == detector.threshold(0.01)
     assert facts["settings"]["reconstructor"] == "KernelReconstructor(bandwidth=1.0)"
+    assert facts["settings"]["evidence"] == "a kernel over normal rows: KernelReconstructor(bandwidth=1.0)"
     assert facts["versions"]["maskdiff"] == maskdiff.__version__
     shown = call("inspect", model).out
     assert all(name in shown for name in columns)

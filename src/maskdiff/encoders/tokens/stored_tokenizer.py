@@ -75,9 +75,10 @@ def _check_merges(model: dict[str, Any], vocabulary: dict[str, int] | list[Any])
 
 
 def _check_template(processor: Any) -> None:
-    """Every special token that is put around texts is described."""
+    """Special tokens are put around texts, and not in their place; every one is described."""
     if not isinstance(processor, dict) or processor.get("type") != "TemplateProcessing":
         return
+    check(any("Sequence" in piece for piece in processor["single"]), "its tokenizer leaves the text out")
     pieces = [*processor["single"], *processor["pair"]]
     named = {piece["SpecialToken"]["id"] for piece in pieces if "SpecialToken" in piece}
     check(named <= set(processor["special_tokens"]), "its tokenizer does not describe its special tokens")
