@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from maskdiff.bench.pages.quality import (
@@ -116,12 +117,14 @@ def alarms(records: list[Record]) -> str:
         for line in table.to_dict("records")
     ]
     n_kept, n_runs = int(table[kept].to_numpy().sum()), int(table["runs"].sum()) * len(kept)
+    means = " and ".join(f"{np.average(table[name], weights=table['runs']):.2f}% {name}" for name in rates)
     return section(
         "Alarm rates",
         "The share of normal test rows that raise an alarm, in percent, and how many runs keep within what "
-        "calibration promises, up to a chance of 1% (beta-binomial: the threshold is itself estimated). In tables "
-        f"with few distinct rows many rows tie, which makes alarms fewer, never more. {n_kept} of {n_runs} keep; "
-        f"chance alone would break about {round(0.01 * n_runs)}.",
+        "calibration promises, up to a chance of 1% (beta-binomial: the threshold is itself estimated). Over all runs "
+        f"it is {means}. {n_kept} of {n_runs} keep; if all rows were distinct, chance alone would break about "
+        f"{round(0.01 * n_runs)}. Equal rows raise an alarm together, so that in tables with few distinct rows the "
+        "counts vary more than the interval allows for.",
         grid(["set", "runs", *columns], lines),
     )
 
@@ -175,7 +178,7 @@ def _alarms_when_contaminated(records: list[Record]) -> str:
     )
 
 
-def more_tables(records: list[Record]) -> str:
+def more_tables(records: list[Record], note: str) -> str:
     """Tables that are not in the paper."""
     if not records:
         return ""
@@ -195,6 +198,7 @@ def more_tables(records: list[Record]) -> str:
         '"on numbers" see the numbers themselves. The tables were picked before anything was measured on them, and '
         "then used to choose how numbers are cut and how much the network counts in small tables.",
         command("maskdiff bench more-tables --data DIR --out results/more/more-tables.jsonl"),
+        note,
         grid(["method", *(f"{n[group]} of {group}" for group in groups)], lines),
     )
 
@@ -218,5 +222,5 @@ def tables_page(records: RecordFolder) -> list[str]:
         evidence(own, quality.shared),
         alarms(own),
         contamination(records["contamination"], records.note("contamination")),
-        more_tables(records["more-tables"]),
+        more_tables(records["more-tables"], records.note("more-tables")),
     ]
