@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
 import typer
 
 import maskdiff
 from maskdiff.cli.app import app
 from maskdiff.cli.hints import HINTS, with_hint
 from maskdiff.errors import BadLineError, SettingError
+from maskdiff.io import FORMATS
+from maskdiff.score import AGGREGATES
 
 SRC = Path(maskdiff.__file__).parent
 
@@ -43,3 +46,12 @@ def test_every_flag_of_a_hint_is_an_option_of_a_command():
 def test_an_error_without_a_setting_is_shown_as_it_is():
     assert with_hint(SettingError("no.")) == "no."
     assert with_hint(BadLineError("line 3.", setting="on_bad_lines")).endswith("--on-bad-lines skip.)")
+
+
+@pytest.mark.parametrize(
+    ("option", "names"), [("--format", FORMATS), ("--out-format", FORMATS), ("--aggregate", AGGREGATES)]
+)
+def test_help_names_what_is_registered(option, names):
+    commands = typer.main.get_command(app).commands.values()
+    metavars = {one.metavar for command in commands for one in command.params if option in one.opts}
+    assert metavars == {"|".join(names)}

@@ -16,12 +16,12 @@ from maskdiff.jobs.evaluate import Evaluation, evaluate_file
 from maskdiff.jobs.explain import RowExplanation, explain_rows
 from maskdiff.jobs.fit import FitSummary, fit_file, fit_summary
 from maskdiff.jobs.fit_settings import ColumnOptions, DetectorSettings
-from maskdiff.jobs.labels import Labels
-from maskdiff.jobs.model_rows import ModelRows, rows_for
 from maskdiff.jobs.report import ReportSummary, report_file
+from maskdiff.jobs.rows.labels import Labels
+from maskdiff.jobs.rows.model import ModelRows, rows_for
+from maskdiff.jobs.rows.table import ModelTableRows, NormalTableRows, read_table
+from maskdiff.jobs.rows.tokens import ModelTokenRows, NormalTokenRows
 from maskdiff.jobs.score import ScoreOptions, ScoreSummary, score_batch, score_file
-from maskdiff.jobs.table_rows import ModelTableRows, NormalTableRows, read_table
-from maskdiff.jobs.token_rows import ModelTokenRows, NormalTokenRows
 
 __all__ = [
     "Checkpoint",

@@ -14,10 +14,10 @@ from maskdiff.detectors import Detector
 from maskdiff.errors import InputError, NoEvidenceWarning
 from maskdiff.io.formats import open_rows
 from maskdiff.io.rows import ReadOptions, RowFile, SkippedLines
-from maskdiff.jobs.labels import Labels
-from maskdiff.jobs.model_rows import rows_for
 from maskdiff.jobs.models import Model, as_detector
-from maskdiff.jobs.table_rows import place_of
+from maskdiff.jobs.rows.labels import Labels
+from maskdiff.jobs.rows.model import rows_for
+from maskdiff.jobs.rows.table import place_of
 from maskdiff.progress import Callback, Progress
 
 

@@ -14,10 +14,10 @@ from maskdiff.errors import InputError, NoEvidenceWarning, SettingError
 from maskdiff.explanations.shading import Piece
 from maskdiff.io.formats import open_rows
 from maskdiff.io.rows import ReadOptions, RowFile
-from maskdiff.jobs.labels import is_value
-from maskdiff.jobs.model_rows import rows_for
 from maskdiff.jobs.models import Model, as_detector
-from maskdiff.jobs.table_rows import place_of
+from maskdiff.jobs.rows.labels import is_value
+from maskdiff.jobs.rows.model import rows_for
+from maskdiff.jobs.rows.table import place_of
 
 # What rows are made of -> how many of these are named unless `top` says otherwise.
 MOST_NAMED = {"columns": 20, "symbols": 8, "tokens": 8}

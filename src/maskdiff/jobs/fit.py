@@ -13,9 +13,9 @@ from maskdiff.io.formats import open_rows
 from maskdiff.io.rows import ReadOptions, RowFile, SkippedLines
 from maskdiff.jobs.checkpoint import Checkpoint
 from maskdiff.jobs.fit_settings import ColumnOptions, DetectorSettings
-from maskdiff.jobs.labels import Labels
-from maskdiff.jobs.table_rows import NormalTableRows
-from maskdiff.jobs.token_rows import NormalTokenRows
+from maskdiff.jobs.rows.labels import Labels
+from maskdiff.jobs.rows.table import NormalTableRows
+from maskdiff.jobs.rows.tokens import NormalTokenRows
 from maskdiff.progress import Callback
 from maskdiff.storage import save
 

@@ -10,7 +10,7 @@ from typing import Any
 from maskdiff.detectors import Detector, SequenceDetector, TableDetector, TextDetector
 from maskdiff.errors import SettingError
 from maskdiff.io.rows import RowFile
-from maskdiff.jobs.table_rows import check_present
+from maskdiff.jobs.rows.table import check_present
 from maskdiff.reconstructors import MLPReconstructor, PretrainedReconstructor, TransformerReconstructor
 from maskdiff.training import Steps
 

@@ -11,8 +11,8 @@ from maskdiff.errors import NoEvidenceWarning
 from maskdiff.io.atomic import check_folder
 from maskdiff.io.formats import open_rows
 from maskdiff.io.rows import ReadOptions, SkippedLines
-from maskdiff.jobs.model_rows import rows_for
 from maskdiff.jobs.models import Model, as_detector
+from maskdiff.jobs.rows.model import rows_for
 from maskdiff.progress import Callback, Progress
 from maskdiff.report import ReportBuilder, write_page
 

@@ -15,8 +15,8 @@ from maskdiff.io.base import WriteOptions
 from maskdiff.io.formats import open_rows, open_writer
 from maskdiff.io.rows import BatchRows, ReadOptions, RowFile, SkippedLines, as_batch
 from maskdiff.jobs.choice import Judged, Written, as_they_come, highest, possible_anomalies, set_aside
-from maskdiff.jobs.model_rows import rows_for
 from maskdiff.jobs.models import Model, as_detector
+from maskdiff.jobs.rows.model import rows_for
 from maskdiff.jobs.verdict_columns import VerdictColumns
 from maskdiff.progress import Callback, Progress
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from maskdiff.codes import BoolArray
 from maskdiff.errors import UnknownColumnError
-from maskdiff.jobs.model_rows import ModelRows
+from maskdiff.jobs.rows.model import ModelRows
 
 if TYPE_CHECKING:
     from maskdiff.detectors import Detector, Verdicts

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from maskdiff.cli import options
-from maskdiff.cli.bench_options import Data, Device, Jobs, Methods, Names, Seeds, Sets, measure, record_file
+from maskdiff.cli.bench.options import Data, Device, Jobs, Methods, Names, Seeds, Sets, measure, record_file
 from maskdiff.cli.output import Output
 
 CONTAMINATION = "results/more/contamination.jsonl"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 from maskdiff.io.rows import RowFile
-from maskdiff.jobs.table_rows import ModelTableRows
-from maskdiff.jobs.token_rows import ModelTokenRows
+from maskdiff.jobs.rows.table import ModelTableRows
+from maskdiff.jobs.rows.tokens import ModelTokenRows
 
 if TYPE_CHECKING:
     from maskdiff.detectors import Detector

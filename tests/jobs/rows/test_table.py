@@ -7,9 +7,9 @@ import pytest
 from maskdiff.errors import UnknownColumnError
 from maskdiff.io import open_rows
 from maskdiff.jobs import NormalTableRows
-from maskdiff.jobs.labels import Labels
+from maskdiff.jobs.rows.labels import Labels
 
-from ..io.written import csv_file
+from ...io.written import csv_file
 
 
 def test_a_repeated_name_cannot_be_learned_from_unless_it_is_dropped(tmp_path):

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from maskdiff.cli import options
-from maskdiff.cli.bench_options import Data, Device, Jobs, Methods, Names, Seeds, Sets, measure, names, record_file
-from maskdiff.cli.bench_studies import STUDIES
+from maskdiff.cli.bench.options import Data, Device, Jobs, Methods, Names, Seeds, Sets, measure, names, record_file
+from maskdiff.cli.bench.studies import STUDIES
 from maskdiff.cli.output import Output, counted
 from maskdiff.errors import SettingError
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from maskdiff.errors import SettingError
-from maskdiff.jobs.labels import Labels
+from maskdiff.jobs.rows.labels import Labels
 
 
 @pytest.mark.parametrize("cells", [["0", "1"], ["false", "true"], ["0.0", "1.0"], [0, 1], [False, True], [0.0, 1.0]])

@@ -14,7 +14,7 @@ from maskdiff.errors import UnknownColumnError
 from maskdiff.io.cell_texts import as_texts
 from maskdiff.io.csv_types import TextTypes, candidates, is_text, texts_of, without_missing
 from maskdiff.io.rows import RowFile
-from maskdiff.jobs.labels import Labels
+from maskdiff.jobs.rows.labels import Labels
 from maskdiff.progress import Callback, Progress
 
 

@@ -16,8 +16,8 @@ from maskdiff.errors import UnknownColumnError
 from maskdiff.io.cell_texts import as_texts
 from maskdiff.io.csv_types import is_text
 from maskdiff.io.rows import RowFile
-from maskdiff.jobs.labels import Labels
-from maskdiff.jobs.table_rows import place_of
+from maskdiff.jobs.rows.labels import Labels
+from maskdiff.jobs.rows.table import place_of
 from maskdiff.progress import Callback, Progress
 
 # A row counts for so many characters even where it is empty.
