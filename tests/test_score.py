@@ -386,6 +386,11 @@ def test_typical_surprise_is_that_of_all_cells_of_normal_rows():
     assert Typical.of(CellScores(surprise, weight), "rms").surprise == pytest.approx((35 / 3) ** 0.5)
 
 
+def test_rows_of_which_no_view_hides_a_cell_have_no_typical_surprise():
+    with pytest.raises(SettingError, match="more views"):
+        Typical.of(CellScores(np.ones((2, 3)), np.zeros((2, 3))), "rms")
+
+
 @pytest.mark.parametrize("aggregate", ["max", "log_mean_exp"])
 def test_only_averages_can_be_steadied(aggregate):
     with pytest.raises(SettingError, match="only mean and rms can be steadied"):

@@ -98,8 +98,10 @@ class Typical:
     @classmethod
     def of(cls, cells: CellScores, aggregate: str) -> Typical:
         """Learned from normal rows: the aggregate over all of their cells, those of long and short rows alike."""
-        power = _power(aggregate)
-        return cls(float((cells.surprise[cells.weight > 0] ** power).mean() ** (1 / power)))
+        power, surprise = _power(aggregate), cells.surprise[cells.weight > 0]
+        if not len(surprise):
+            raise SettingError("no view hides a cell of these rows; probe with more views, or more levels.")
+        return cls(float((surprise**power).mean() ** (1 / power)))
 
 
 def _power(aggregate: str) -> int:

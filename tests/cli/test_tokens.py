@@ -243,7 +243,7 @@ def test_one_megabyte_of_text_is_scored_whole_and_shown_in_parts(inbox, tmp_path
 )
 def test_mistakes_with_texts_are_named_in_one_line(wrong, message, inbox, tmp_path):
     write_lines(tmp_path / "mixed.jsonl", [{"events": ["allocate"]}, {"events": "allocate receive"}])
-    write_csv(tmp_path / "texts.csv", ["t"], [[f"{i} {text}"] for i, text in enumerate(messages(30, 1))])
+    write_csv(tmp_path / "texts.csv", ["t"], [[f"{i} {text}"] for i, text in enumerate(messages(60, 1))])
     said = call(*wrong.format(inbox, tmp_path).split())
     assert said.is_refusal, said
     assert message in said.err

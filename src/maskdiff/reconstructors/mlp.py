@@ -7,23 +7,20 @@ layout), H hidden units, E embedding size.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from maskdiff.codes import Codes, Schema
+from maskdiff.codes import Schema
 from maskdiff.errors import SettingError
 from maskdiff.masking import MaskedViews
-from maskdiff.reconstructors.base import State
 from maskdiff.reconstructors.layout import Layout
-from maskdiff.state import arguments_from_plain, arguments_to_plain
-from maskdiff.state.tensors import Tensors, rebuilt
-from maskdiff.training import Epochs, Training, seeded, train
+from maskdiff.reconstructors.trained import TrainedReconstructor
+from maskdiff.training import Epochs, Training
 
 _VIEWS_AT_ONCE = 16
 
@@ -164,7 +161,7 @@ class MaskedMLP(nn.Module):
 
 
 @dataclass(eq=False)
-class MLPReconstructor:
+class MLPReconstructor(TrainedReconstructor):
     """A network trained on normal rows to name hidden cells from visible ones.
 
     The default reads masked one-hot cells and does not use the level; `MLPReconstructor.paper()` has the paper's
@@ -210,21 +207,10 @@ class MLPReconstructor:
             uses_level=self.uses_level,
         )
 
-    @property
-    def tunes(self) -> bool:
-        """Whether held-out rows decide when training ends."""
-        return self.training.tunes
-
-    def fit(self, codes: Codes, *, seed: int, **how: Any) -> Self:
-        """A copy with a network trained on these rows; `how` is what `training.train` takes."""
-        network = seeded(seed, lambda: self.build(codes.schema))
-        return self._answering(train(network, codes, settings=self.training, seed=seed, **how))
-
     def _answering(self, network: nn.Module) -> Self:
         """A copy that answers with this network."""
-        fitted = copy.copy(self)
         assert isinstance(network, MaskedMLP)
-        fitted.network_ = network.eval()
+        fitted = super()._answering(network)
         with torch.no_grad():
             fitted.first_ = network.first_layer()
         return fitted
@@ -232,16 +218,6 @@ class MLPReconstructor:
     def describe(self) -> str:
         """What it is, in words."""
         return f"a neural network: {self!r}"
-
-    def to_state(self) -> State:
-        """The settings, and the network's weights."""
-        return arguments_to_plain(self), self.network_.state_dict()
-
-    @classmethod
-    def from_state(cls, plain: Any, tensors: Tensors, *, schema: Schema, device: torch.device) -> Self:
-        """The reconstructor that `to_state` described."""
-        bare = cls(**arguments_from_plain(cls, plain))
-        return bare._answering(rebuilt(lambda: bare.build(schema), tensors).to(device))
 
     def log_prob(self, views: MaskedViews) -> Tensor:
         """log p(true code | visible cells), shape (B, K, F)."""

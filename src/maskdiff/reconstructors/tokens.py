@@ -5,11 +5,9 @@ R masked rows, F positions, M hidden positions, H width, V codes.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +17,7 @@ from torch.utils.checkpoint import checkpoint
 from maskdiff.codes import Schema
 from maskdiff.errors import SettingError
 from maskdiff.masking import MaskedViews
-from maskdiff.training import Training
+from maskdiff.reconstructors.trained import TrainedReconstructor
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,22 +130,8 @@ class TokenNetwork(nn.Module):
         return [torch.cat(parts) for parts in zip(*answers, strict=True)]
 
 
-class TokenReconstructor:
+class TokenReconstructor(TrainedReconstructor):
     """The two answers of a reconstructor, given by a TokenNetwork in `network_`."""
-
-    training: Training
-    network_: Any
-
-    @property
-    def tunes(self) -> bool:
-        """Whether held-out rows decide when training ends."""
-        return self.training.tunes
-
-    def _answering(self, network: nn.Module) -> Self:
-        """A copy that answers with this network."""
-        fitted = copy.copy(self)
-        fitted.network_ = network.eval()
-        return fitted
 
     def log_prob(self, views: MaskedViews) -> Tensor:
         """log p(true code | visible tokens), shape (B, K, F)."""

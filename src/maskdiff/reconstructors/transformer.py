@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self, cast
+from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from maskdiff.codes import Codes, Schema
+from maskdiff.codes import Schema
 from maskdiff.errors import SettingError
-from maskdiff.reconstructors.base import State
 from maskdiff.reconstructors.mlp import ByteDropout
 from maskdiff.reconstructors.tokens import MaskedTokens, TokenNetwork, TokenReconstructor, check_alphabet
-from maskdiff.state import arguments_from_plain, arguments_to_plain
-from maskdiff.state.tensors import Tensors, rebuilt
-from maskdiff.training import Epochs, Steps, Training, seeded, train
+from maskdiff.training import Epochs, Steps, Training
 
 Positions = Literal["rotary", "learned"]
 
@@ -183,23 +180,8 @@ class TransformerReconstructor(TokenReconstructor):
         """The untrained network for this alphabet."""
         return MaskedTransformer(check_alphabet(schema), self)
 
-    def fit(self, codes: Codes, *, seed: int, **how: Any) -> Self:
-        """A copy with a network trained on these rows; `how` is what `training.train` takes."""
-        network = seeded(seed, lambda: self.build(codes.schema))
-        return self._answering(train(network, codes, settings=self.training, seed=seed, **how))
-
     def describe(self) -> str:
         """What it is, in words."""
         return f"a Transformer: {self!r}"
-
-    def to_state(self) -> State:
-        """The settings, and the network's weights."""
-        return arguments_to_plain(self), self.network_.state_dict()
-
-    @classmethod
-    def from_state(cls, plain: Any, tensors: Tensors, *, schema: Schema, device: torch.device) -> Self:
-        """The reconstructor that `to_state` described."""
-        bare = cls(**arguments_from_plain(cls, plain))
-        return bare._answering(rebuilt(lambda: bare.build(schema), tensors).to(device))
 
     network_: MaskedTransformer = field(init=False, repr=False)
