@@ -8,9 +8,9 @@ import re
 import numpy as np
 import pytest
 
+from maskdiff.drift.tokens import token_drift
 from maskdiff.report import ReportBuilder
 from maskdiff.report.content.tokens import MAX_TEXT
-from maskdiff.report.drift.tokens import token_drift
 from maskdiff.report.formatting import percent
 
 from .pages import WHEN, Page, report_on

@@ -10,11 +10,11 @@ import numpy as np
 
 from maskdiff.codes import Codes
 from maskdiff.detectors import Detector, Verdicts
+from maskdiff.drift.columns import ColumnDrift, DriftCounts
 from maskdiff.encoders.table.column_types import COLUMN_TYPES
 from maskdiff.encoders.table.input import Table
 from maskdiff.report.alarms import Alarm, ExplainedCell
 from maskdiff.report.content.base import ReportRows, ScoreShare, Wording
-from maskdiff.report.drift.columns import ColumnDrift, DriftCounts
 from maskdiff.report.formatting import display_value
 from maskdiff.report.odd_cells import odd_mask
 

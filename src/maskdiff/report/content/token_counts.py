@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from maskdiff.codes import Field
 from maskdiff.codes.windows import Windows
 from maskdiff.detectors import Verdicts
+from maskdiff.drift.statistics import MAX_NEW, NEW_KEPT
+from maskdiff.drift.tokens import TokenDrift, token_drift
 from maskdiff.report.content.base import ScoreShare
-from maskdiff.report.drift.statistics import MAX_NEW, NEW_KEPT
-from maskdiff.report.drift.tokens import TokenDrift, token_drift
 from maskdiff.report.odd_cells import odd_token_mask
 
 N_EXAMPLES = 6

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from maskdiff.detectors import TokenDetector, Verdicts
+from maskdiff.drift.tokens import TokenDrift
 from maskdiff.encoders.table.input import Table, read_table
 from maskdiff.encoders.tokens.tokenized import TokenWindows
 from maskdiff.explanations.shading import excerpt
@@ -17,7 +18,6 @@ from maskdiff.explanations.token_groups import TokenGroups
 from maskdiff.report.alarms import Alarm, ExplainedCell
 from maskdiff.report.content.base import ReportRows, ScoreShare, Wording
 from maskdiff.report.content.token_counts import TokenCounts
-from maskdiff.report.drift.tokens import TokenDrift
 from maskdiff.report.formatting import display_value, make_visible
 from maskdiff.report.marks import mark_spans, span_of
 from maskdiff.report.odd_cells import ODD_FRACTION

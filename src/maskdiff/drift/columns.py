@@ -8,10 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from maskdiff.codes import Codes, Field, FloatArray
-from maskdiff.encoders.table.encoder import TableEncoder
-from maskdiff.encoders.table.input import Table
-from maskdiff.report.drift.statistics import (
+from maskdiff.codes import Codes, Field, FloatArray, Schema
+from maskdiff.drift.statistics import (
     MAX_NEW,
     NEW_KEPT,
     STRONG,
@@ -21,6 +19,8 @@ from maskdiff.report.drift.statistics import (
     total_variation,
     unseen_p_value,
 )
+from maskdiff.encoders.table.encoder import TableEncoder
+from maskdiff.encoders.table.input import Table
 
 MISSING = "missing"
 N_CHANGES = 3
@@ -51,9 +51,45 @@ class ColumnDrift:
 
     @property
     def level(self) -> str:
-        if self.p_value >= CHANCE:
-            return "chance"
-        return next(level for least, level in LEVELS if self.distance >= least)
+        return drift_level(self.distance, self.p_value)
+
+
+def drift_level(distance: float, p_value: float) -> str:
+    """Whether a column moved by chance, or how far.
+
+    >>> drift_level(0.3, p_value=1e-9), drift_level(0.3, p_value=0.2)
+    ('strong', 'chance')
+    """
+    return "chance" if p_value >= CHANCE else next(level for least, level in LEVELS if distance >= least)
+
+
+class CodeCounts:
+    """Counts every code of every column, a few vectorised passes over a batch."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.n_rows = 0
+        self.counts: list[NDArray[np.int64]] = [np.zeros(field.size + 1, np.int64) for field in schema]
+
+    def add(self, codes: Codes) -> None:
+        self.n_rows += len(codes)
+        for at, field in enumerate(self.schema):
+            self.counts[at] += np.bincount(codes.values[:, at], minlength=field.size + 1)
+
+    def distance(self, at: int) -> float:
+        """The total variation distance between a column and the normal rows."""
+        learned, scored = self.learned(at), self.counts[at]
+        return total_variation(learned / learned.sum(), scored / self.n_rows) if self.n_rows else 0.0
+
+    def p_value(self, at: int) -> float:
+        """How likely a difference like this is without any drift."""
+        learned, scored = self.learned(at), self.counts[at]
+        both = homogeneity_p_value(learned, scored), unseen_p_value(self.schema.fields[at], scored)
+        return min(1.0, 2 * min(both))
+
+    def learned(self, at: int) -> NDArray[np.int64]:
+        """How often the normal rows had each code; none of them was unseen."""
+        return np.array([*self.schema.fields[at].counts, 0], dtype=np.int64)
 
 
 class DriftCounts:
@@ -61,17 +97,14 @@ class DriftCounts:
 
     def __init__(self, encoder: TableEncoder) -> None:
         self.encoder = encoder
-        self.n_rows = 0
-        self.counts: list[NDArray[np.int64]] = [np.zeros(f.size + 1, np.int64) for f in encoder.schema_]
+        self.codes = CodeCounts(encoder.schema_)
         self.new: list[Counter[str]] = [Counter() for _ in encoder.schema_]
         self.newly_missing = [0] * len(encoder.schema_)
 
     def add(self, table: Table, codes: Codes) -> None:
-        self.n_rows += len(codes)
+        self.codes.add(codes)
         for at, field in enumerate(self.encoder.schema_):
-            values = codes.values[:, at]
-            self.counts[at] += np.bincount(values, minlength=field.size + 1)
-            unseen = np.flatnonzero(values == field.size)
+            unseen = np.flatnonzero(codes.values[:, at] == field.size)
             if len(unseen):
                 self._add_unseen(at, self.encoder.display(table, unseen, [at] * len(unseen)))
 
@@ -90,19 +123,19 @@ class DriftCounts:
         return sorted(drifts, key=lambda drift: (drift.level == "chance", -drift.distance))
 
     def _column(self, at: int, field: Field, missing_before: float) -> ColumnDrift:
-        learned, scored = np.array([*field.counts, 0], dtype=np.int64), self.counts[at]
-        before, now = learned / learned.sum(), scored / max(1, self.n_rows)
+        n_rows, learned, scored = self.codes.n_rows, self.codes.learned(at), self.codes.counts[at]
+        before, now = learned / learned.sum(), scored / max(1, n_rows)
         # The missing code, where there is one, is the last that was learned.
         known_missing = int(scored[field.size - 1]) if missing_before else 0
         return ColumnDrift(
             field.name,
-            distance=total_variation(before, now) if self.n_rows else 0.0,
+            distance=self.codes.distance(at),
             by_chance=distance_by_chance(learned, scored),
-            p_value=min(1.0, 2 * min(homogeneity_p_value(learned, scored), unseen_p_value(field, scored))),
-            unseen=(int(scored[-1]) - self.newly_missing[at]) / max(1, self.n_rows),
-            missing=(known_missing + self.newly_missing[at]) / max(1, self.n_rows),
+            p_value=self.codes.p_value(at),
+            unseen=(int(scored[-1]) - self.newly_missing[at]) / max(1, n_rows),
+            missing=(known_missing + self.newly_missing[at]) / max(1, n_rows),
             missing_before=missing_before,
-            changes=_changes(field, before, now) if self.n_rows else (),
+            changes=_changes(field, before, now) if n_rows else (),
             new_values=tuple(self.new[at].most_common(N_CHANGES)),
         )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from maskdiff.report.drift.statistics import STRONG, Change, distance_by_chance, total_variation
+from maskdiff.drift.statistics import STRONG, Change, distance_by_chance, total_variation
 
 # A token's share has changed when it moved by this many standard deviations. High, because there are thousands of
 # tokens, and those of one text are not independent, so that they vary more than independent draws.

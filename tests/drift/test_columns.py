@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from maskdiff.drift.columns import ColumnDrift, DriftCounts
+from maskdiff.drift.statistics import distance_by_chance, homogeneity_p_value
 from maskdiff.encoders.table.encoder import TableEncoder
-from maskdiff.report.drift.columns import ColumnDrift, DriftCounts
-from maskdiff.report.drift.statistics import distance_by_chance, homogeneity_p_value
 
 
 def drift_of(normal: dict[str, Any], scored: dict[str, Any], parts: int = 1) -> dict[str, ColumnDrift]:
