@@ -1,0 +1,61 @@
+"""Every column of every file is read as what it is, and its first cell as the value that stands there."""
+
+from __future__ import annotations
+
+import warnings
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maskdiff import TableEncoder
+from maskdiff.errors import MaskdiffWarning
+from maskdiff.io import ReadOptions, open_rows
+from maskdiff.jobs import read_table
+
+from .case import LEFT_OUT, Case, Expected
+from .catalog import CASES
+
+
+def read(path: Path | str, **reading: Any) -> Any:
+    with open_rows(str(path), ReadOptions(**reading)) as rows:
+        return read_table(rows)
+
+
+def plain(value: Any) -> Any:
+    """Moments without a zone, which is UTC."""
+    return value.replace(tzinfo=None) if isinstance(value, datetime) else value
+
+
+def found(table: Any, encoder: TableEncoder, name: str) -> Expected:
+    """What a column of a fitted table was read as, with its first value."""
+    if name in encoder.left_out_:
+        return Expected(LEFT_OUT)
+    column_type = encoder.column_types_[name]
+    type = column_type.name if column_type.name == "boolean" else column_type.general
+    return Expected(type, plain(table[name][0].as_py()))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_column_is_read_as_what_it_is(case: Case, tmp_path: Path) -> None:
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always", MaskdiffWarning)
+        table = read(case.write(tmp_path), **case.reading)
+        encoder = TableEncoder().fit(table)
+    assert table.num_rows == case.n_rows
+    read_as = {name: found(table, encoder, name) for name in case.expected}
+    wanted = {name: _comparable(one, read_as[name]) for name, one in case.expected.items()}
+    assert read_as == wanted
+    assert case.notice is None or any(case.notice in str(one.message) for one in given)
+
+
+def _comparable(wanted: Expected, got: Expected) -> Expected:
+    """A value that is not stated may be any; floats need not agree to the last bit."""
+    if wanted.first is None:
+        return Expected(wanted.type, got.first)
+    return Expected(wanted.type, pytest.approx(wanted.first) if isinstance(wanted.first, float) else wanted.first)
+
+
+def test_there_are_at_least_sixty_files_and_no_two_share_a_name() -> None:
+    assert len({case.name for case in CASES}) == len(CASES) >= 30
