@@ -44,13 +44,17 @@ def test_shares_are_parts_of_the_score_and_the_strongest_cells_come_first(case, 
 
 def test_the_first_cells_are_the_strongest_of_all(case, detector):
     first, every = detector.explain(case.rows, top=2), detector.explain(case.rows, top=ALL_CELLS)
-    strongest = every.groupby("row").head(2).reset_index(drop=True)
+    strongest = every.groupby("row").head(2)
     pd.testing.assert_frame_equal(first, strongest)
 
 
-def test_rows_are_named_by_their_place(case, detector):
-    table = detector.explain(case.rows.set_index(case.rows.index[::-1]))
-    pd.testing.assert_frame_equal(table, detector.explain(case.rows))
+def test_rows_are_numbered_by_their_place_and_labelled_by_their_index(case, detector):
+    by_place = detector.explain(case.rows)
+    assert by_place.index.tolist() == by_place["row"].tolist()
+    labels = [f"claim {place}" for place in range(len(case.rows))][::-1]
+    by_label = detector.explain(case.rows.set_axis(labels))
+    assert by_label.index.tolist() == [labels[row] for row in by_label["row"]]
+    pd.testing.assert_frame_equal(by_label.reset_index(drop=True), by_place.reset_index(drop=True))
 
 
 def test_verdicts_handed_in_save_a_second_scoring_and_change_nothing(case, detector):

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from maskdiff.calibration import Calibration
 from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
 from maskdiff.codes.stored import check_schema
+from maskdiff.detectors.labels import labelled, pandas_index
 from maskdiff.detectors.learning import MAIN, Learner
 from maskdiff.detectors.verdicts import Verdicts
 from maskdiff.errors import SettingError
@@ -75,26 +76,28 @@ class Detector(OutlierMixin, Learner):  # type: ignore[misc]
         return self.calibration_.threshold(self.calibration_.rate_or_default(rate))
 
     def judge(self, X: Any, false_alarm_rate: float | None = None) -> Verdicts:
-        """Score, p-value, alarm and contributions of every row, from one pass."""
+        """Score, p-value, alarm and contributions of every row, from one pass; `to_frame()` keeps a pandas index."""
         codes, cells = self._scored(X)
         alarm = cells.score > self.threshold(false_alarm_rate)
         p_value = self.calibration_.p_values(cells.score)
-        return self._verdicts(cells.score, p_value, alarm, cells.contributions, cells.surprise, codes)
+        return self._verdicts(cells.score, p_value, alarm, cells.contributions, cells.surprise, codes, pandas_index(X))
 
     def explain(self, X: Any, top: int = 3, *, verdicts: Verdicts | None = None) -> Any:
         """The `top` cells that carry each row's score, as a pandas DataFrame with one line per cell.
 
         Columns: row (its place in X), column, value, contribution (what the cell adds to the score, in its unit),
         share (of the row's score), surprise (nats), expected (the likeliest value given the rest of the row) and
-        expected_probability. Hand in what `judge(X)` returned to save scoring the rows again.
+        expected_probability. The index holds the label of each cell's row, so that `X.join(explanation)` finds it: the
+        index of X in pandas, positions otherwise. Hand in what `judge(X)` returned to save scoring the rows again.
         """
         if top < 1:
             raise SettingError(f"top must be at least 1; got {top}.")
         verdicts = verdicts or self.judge(X)
         cells = odd_cells(verdicts.contributions, top)
-        return self._explanation(
+        table = self._explanation(
             cells, verdicts.surprise, verdicts.codes, lambda rows, fields: self.encoder_.display(X, rows, fields)
         )
+        return labelled(table, verdicts.labels)
 
     def _explanation(
         self, cells: OddCells, surprise: FloatArray, codes: Codes, display: Callable[[IntArray, IntArray], list[str]]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from maskdiff.codes import Codes, FloatArray
 from maskdiff.codes.windows import Windows
 from maskdiff.detectors.base import Detector
+from maskdiff.detectors.labels import labelled
 from maskdiff.detectors.learning import MAIN, Batches, Presets
 from maskdiff.detectors.split import RowSplit
 from maskdiff.detectors.verdicts import TokenVerdicts, Verdicts
@@ -155,7 +156,7 @@ class TokenDetector(Detector):
         places = {"position": codes.start[cells.row] + cells.field, "start": spans[:, 0], "end": spans[:, 1]}
         for at, name in enumerate(self.encoder_.places, start=2):
             table.insert(at, name, places[name])
-        return table
+        return labelled(table, verdicts.labels)
 
     def shaded(self, X: Any, *, verdicts: Verdicts | None = None) -> list[list[Piece]]:
         """Every row as text in pieces, each with how odd it is among its tokens: see `explanations.shading`.

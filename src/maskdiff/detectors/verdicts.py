@@ -14,7 +14,10 @@ from maskdiff.encoders.tokens.tokenized import TokenWindows
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """All there is to say about N rows: score, p-value and alarm (N,); each cell's part in the score (N, F)."""
+    """All there is to say about N rows: score, p-value and alarm (N,); each cell's part in the score (N, F).
+
+    `index` is that of the rows where they came from pandas; None: rows are labelled by their positions.
+    """
 
     anomaly_score: FloatArray
     p_value: FloatArray
@@ -22,11 +25,32 @@ class Verdicts:
     contributions: FloatArray
     surprise: FloatArray
     codes: Codes
+    index: Any = None
+
+    @property
+    def labels(self) -> Any:
+        """What each row is called, shape (N,): its label in the index, or its position."""
+        return np.arange(len(self.anomaly_score)) if self.index is None else self.index
 
     def take(self, rows: IntArray | BoolArray) -> Verdicts:
-        """The verdicts on these rows."""
-        taken = {f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name != "codes"}
-        return Verdicts(codes=self.codes.take(rows), **taken)
+        """The verdicts on these rows, which keep their labels."""
+        taken = {f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name not in ("codes", "index")}
+        return Verdicts(codes=self.codes.take(rows), index=self.labels[rows], **taken)
+
+    def to_frame(self) -> Any:
+        """anomaly_score, p_value and is_anomaly as a pandas DataFrame with the labels of the rows as its index.
+
+        >>> import pandas as pd
+        >>> from maskdiff import TableDetector
+        >>> detector = TableDetector("kernel").fit([["cat", "meow"], ["dog", "woof"]] * 100)
+        >>> rows = pd.DataFrame({"pet": ["cat", "cat"], "says": ["woof", "meow"]}, index=["Tom", "Kitty"])
+        >>> detector.judge(rows).to_frame()["is_anomaly"].to_dict()
+        {'Tom': True, 'Kitty': False}
+        """
+        import pandas as pd
+
+        columns = {"anomaly_score": self.anomaly_score, "p_value": self.p_value, "is_anomaly": self.is_anomaly}
+        return pd.DataFrame(columns, index=self.index)
 
     def to_records(self, explanation: Any = None) -> list[dict[str, Any]]:
         """One dict of plain values per row, as JSON holds them: anomaly_score, p_value and is_anomaly.
@@ -66,8 +90,9 @@ class TokenVerdicts(Verdicts):
     codes: TokenWindows
 
     def take(self, rows: IntArray | BoolArray) -> TokenVerdicts:
-        """The verdicts on these rows."""
+        """The verdicts on these rows, which keep their labels."""
         chosen = np.arange(len(self.anomaly_score))[rows]
         lines = self.codes.lines_of(chosen)
         of_rows = (self.anomaly_score[chosen], self.p_value[chosen], self.is_anomaly[chosen])
-        return TokenVerdicts(*of_rows, self.contributions[lines], self.surprise[lines], self.codes.take_rows(chosen))
+        of_lines = (self.contributions[lines], self.surprise[lines])
+        return TokenVerdicts(*of_rows, *of_lines, self.codes.take_rows(chosen), self.labels[chosen])
