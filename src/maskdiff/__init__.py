@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         storage,
         theory,
         training,
+        written_files,
     )
     from maskdiff.calibration import Calibration
     from maskdiff.detectors import SequenceDetector, TableDetector, TextDetector
@@ -103,6 +104,7 @@ _ROOMS = (
     "storage",
     "theory",
     "training",
+    "written_files",
 )
 
 __all__ = [
@@ -148,6 +150,7 @@ __all__ = [
     "storage",
     "theory",
     "training",
+    "written_files",
 ]
 
 

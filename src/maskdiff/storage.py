@@ -12,25 +12,46 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from torch import Tensor
 
 from maskdiff.detectors import DETECTORS, Detector
 from maskdiff.errors import MaskdiffError, MissingExtraError, ModelFileError, SettingError
 from maskdiff.io.atomic import atomic_write
+from maskdiff.io.outputs import FileContent, check_output
 from maskdiff.state import check, look_up
 from maskdiff.version import __version__
 
 FORMAT = 2
+# The longest header a safetensors file may have.
+_LONGEST_HEADER = 100_000_000
 # What can go wrong in a file that was altered and signed again, beside what is looked for.
 _UNFORESEEN = (KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RuntimeError, ValueError)
 
 
-def save(detector: Detector, path: str | os.PathLike[str]) -> None:
-    """Write a fitted detector to one file; an existing file is replaced only once the new one is complete."""
+def _is_model(file: BinaryIO) -> bool:
+    length = int.from_bytes(file.read(8), "little")
+    header = file.read(length) if length <= _LONGEST_HEADER else b""
+    return header.startswith(b"{") and b'"maskdiff"' in header
+
+
+_TABLES = (".csv", ".tsv", ".txt", ".gz", ".zip", ".parquet", ".json", ".jsonl", ".arrow", ".xlsx", ".xls", ".html")
+MODEL_FILE = FileContent(
+    "a model",
+    _is_model,
+    ((_TABLES, "Name it without that ending, such as claims.maskdiff."),),
+)
+
+
+def save(detector: Detector, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Write a fitted detector to one file; an existing model is replaced only once the new one is complete.
+
+    A file that is not a model is replaced only with `force`.
+    """
     from safetensors.torch import save as to_bytes
 
+    check_output(path, content=MODEL_FILE, force=force)
     name = type(detector).__name__
     if DETECTORS.get(name) is not type(detector):
         raise SettingError(f"a {name} cannot be saved: only detectors in maskdiff.detectors.DETECTORS can.")

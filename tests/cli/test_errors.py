@@ -22,7 +22,7 @@ MISTAKES = {
     "no such model": ("score {home}/nothing.maskdiff {home}/new.csv", "there is no model file"),
     "no model": ("score {home}/new.csv {home}/new.csv", "not a maskdiff model file"),
     "no such folder": ("score {model} {home}/new.csv -o {home}/nowhere/s.csv", "there is no folder"),
-    "unknown ending": ("score {model} {home}/new.csv -o {home}/s.xlsx", "--format"),
+    "unknown ending": ("score {model} {home}/new.csv -o {home}/s.xlsx", "--out-format"),
     "unknown command": ("scoer {model}", "No such command"),
     "unknown option": ("score {model} {home}/new.csv --exlpain 3", "No such option"),
     "a model to a pipe": ("fit {home}/normal.csv -o -", "name a file"),

@@ -32,7 +32,7 @@ def settings_named_in_errors() -> set[str]:
 
 def test_every_setting_that_an_error_names_has_a_flag():
     named = settings_named_in_errors()
-    assert {"on_bad_lines", "format", "normal", "prefix", "resume", "encoding", "drop"} <= named
+    assert {"on_bad_lines", "out_format", "force", "normal", "prefix", "resume", "encoding", "drop"} <= named
     assert named <= set(HINTS)
 
 

@@ -25,7 +25,7 @@ def test_fit_is_interrupted_by_ctrl_c_and_resumed_to_the_same_model(home, tmp_pa
     assert process.returncode == 130, err
     assert err.splitlines() == [
         f"note: the training so far is kept in {checkpoint}; the same command with --resume goes on from there",
-        "interrupted: no file was written or changed",
+        f"interrupted: {checkpoint} was written; {out} was not written",
     ]
     assert list(tmp_path.iterdir()) == [checkpoint]
     said = call("fit", source, "-o", out, *settings, "--resume", "--json")

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from maskdiff.errors import CalibrationError, InputError
+from maskdiff.errors import CalibrationError, InputError, SettingError
 from maskdiff.report import ReportBuilder, build_report, write_report
 from maskdiff.report.content.columns import ColumnContent
 from maskdiff.report.highest_alarms import HighestAlarms
@@ -97,8 +97,11 @@ def test_rows_beyond_the_limit_keep_only_their_explained_cells() -> None:
 
 def test_the_file_contains_the_page_and_replaces_an_older_one(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    path.write_text("older")
     X = odd_connections(30)
+    path.write_text("notes")
+    with pytest.raises(SettingError, match="is not a report"):
+        write_report(connections_detector(), X, path, when=WHEN)
+    write_report(connections_detector(), X, path, force=True)
     write_report(connections_detector(), X, path, when=WHEN)
     assert path.read_text(encoding="utf-8") == build_report(connections_detector(), X, when=WHEN)
     assert list(tmp_path.iterdir()) == [path]

@@ -24,6 +24,7 @@ from maskdiff.cli.output import Output, printable
 from maskdiff.cli.report import report
 from maskdiff.cli.score import score
 from maskdiff.errors import MaskdiffError
+from maskdiff.written_files import WrittenFiles, recording_written_files
 
 # The last two as shells count processes that Ctrl-C or a closed pipe ended.
 OURS, YOURS, INTERRUPTED, UNREAD = 1, 2, 130, 141
@@ -76,16 +77,21 @@ def _commands() -> Any:
 def _run(given: Sequence[str]) -> int:
     """Run one command; its exit status."""
     output = Output(debug="--debug" in given)
+    with recording_written_files() as written:
+        return _run_recorded(given, output, written)
+
+
+def _run_recorded(given: Sequence[str], output: Output, written: WrittenFiles) -> int:
     try:
         with _terminating_politely(), output.noting_warnings():
             status = _commands().main(list(given), prog_name="maskdiff", standalone_mode=False, obj=output)
         sys.stdout.flush()
-        return _interrupted(output) if status == INTERRUPTED else status if isinstance(status, int) else 0
+        return _interrupted(output, written) if status == INTERRUPTED else status if isinstance(status, int) else 0
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNREAD
     except (KeyboardInterrupt, typer.Abort):
-        return _interrupted(output)
+        return _interrupted(output, written)
     except Exception as error:
         if output.debug:
             raise
@@ -104,8 +110,8 @@ def _status_of(error: Exception) -> int:
     return _say(f"{type(error).__name__}: {what[0]}. This is a fault of maskdiff; --debug shows where.", OURS)
 
 
-def _interrupted(output: Output) -> int:
-    print(f"interrupted: {output.if_interrupted}", file=sys.stderr)
+def _interrupted(output: Output, written: WrittenFiles) -> int:
+    print(f"interrupted: {output.interrupted(written)}", file=sys.stderr)
     return INTERRUPTED
 
 

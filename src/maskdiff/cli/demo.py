@@ -40,7 +40,8 @@ def demo(
 
     output: Output = ctx.obj
     home = Path(folder)
-    normal, new, model, scored, page = (str(home / name) for name in _FILES)
+    output.outputs = [str(home / name) for name in _FILES]
+    normal, new, model, scored, page = output.outputs
     n_normal, n_new = _make_files(home, rows, seed)
     output.say(f"{rows:,} insurance claims were made up. Learning from {n_normal:,} normal ones ...")
     began = time.monotonic()
@@ -70,13 +71,20 @@ def demo(
 def _make_files(home: Path, rows: int, seed: int) -> tuple[int, int]:
     """Normal claims to learn from, and new ones with their labels; how many of each."""
     from maskdiff.datasets import make_claims
+    from maskdiff.io.atomic import write_text
+    from maskdiff.io.outputs import FileContent, check_output
 
-    home.mkdir(parents=True, exist_ok=True)
     claims, odd = make_claims(rows, seed)
     claims, half = claims.round(2), rows // 2
+    home.mkdir(parents=True, exist_ok=True)
+    header = ",".join(claims.columns).encode()
+    made_up = FileContent("made-up claims", lambda file: file.readline().startswith(header))
+    for name in _FILES:
+        if name.endswith(".csv"):
+            check_output(home / name, content=made_up)
     normal, new = claims[:half][odd[:half] == 0], claims[half:].assign(**{LABEL: odd[half:]})
-    normal.to_csv(home / _FILES[0], index=False)
-    new.to_csv(home / _FILES[1], index=False)
+    write_text(home / _FILES[0], normal.to_csv(index=False))
+    write_text(home / _FILES[1], new.to_csv(index=False))
     return len(normal), len(new)
 
 

@@ -26,16 +26,16 @@ def evaluate(
     quote: options.Quote = '"',
     encoding: options.Encoding = None,
     on_bad_lines: options.OnBadLines = "error",
+    force: options.Force = False,
     quiet: options.Quiet = False,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
     """Measure a model on labelled rows."""
-    from maskdiff.jobs import check_picture, draw_curves, evaluate_file
+    from maskdiff.jobs import evaluate_file
 
     output: Output = ctx.obj
-    if plot is not None:
-        check_picture(plot)
+    output.outputs = [plot] if plot is not None else []
     reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines)
     with output.progress() as progress:
         found = evaluate_file(
@@ -46,9 +46,9 @@ def evaluate(
             false_alarm_rate=false_alarm_rate,
             reading=reading,
             callback=progress or None,
+            plot=plot,
+            force=force,
         )
-    if plot is not None:
-        draw_curves(found, plot)
     output.skipped(found.skipped)
     output.facts(command="evaluate", **found.to_record(), plot=plot, skipped_lines=found.skipped.lines)
     output.say(*_lines(found), *([f"wrote {printable(plot)}"] if plot else []))

@@ -71,6 +71,7 @@ def fit(
     quote: options.Quote = '"',
     encoding: options.Encoding = None,
     on_bad_lines: options.OnBadLines = "error",
+    force: options.Force = False,
     quiet: options.Quiet = False,
     json: options.Json = False,
     debug: options.Debug = False,
@@ -81,6 +82,7 @@ def fit(
     output: Output = ctx.obj
     began = time.monotonic()
     options.check_file(out)
+    output.outputs = [out]
     others: dict[str, Any] = {"preset": preset, "aggregate": aggregate, "false_alarm_rate": false_alarm_rate}
     others |= {"device": device, "seed": seed, "progress": False}
     settings = DetectorSettings(
@@ -107,6 +109,7 @@ def fit(
             reading=options.reading_of(format, delimiter, quote, encoding, on_bad_lines),
             checkpoint=checkpoint,
             callback=progress or None,
+            force=force,
         )
     output.skipped(summary.skipped)
     output.left_out(summary.empty)

@@ -55,6 +55,9 @@ OnBadLines = Annotated[
         "--on-bad-lines", metavar="error|skip", help="What to do with lines of another width.", rich_help_panel=_READING
     ),
 ]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace the output even if it is something else.", rich_help_panel=_OUTPUT)
+]
 Quiet = Annotated[
     bool,
     typer.Option("--quiet", "-q", help="Errors only.", callback=_stored("quiet"), rich_help_panel=_OUTPUT),
@@ -95,10 +98,8 @@ def character(given: str | None) -> str | None:
 
 
 def check_file(out: str) -> None:
-    """Refuse, before any work is done, what cannot be written to; a model or a page is no stream."""
+    """Refuse a standard stream: a model or a page is a file."""
     from maskdiff.errors import SettingError
-    from maskdiff.io import check_folder
 
     if out == "-":
         raise SettingError("this cannot go to standard output; name a file with -o.")
-    check_folder(out)

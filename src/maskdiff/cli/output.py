@@ -8,7 +8,8 @@ import sys
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from maskdiff.explanations.shading import Piece
     from maskdiff.io import SkippedLines
     from maskdiff.progress import Progress
+    from maskdiff.written_files import WrittenFiles
 
 # Where nobody reads along, lines are not cut to the width of a screen.
 _WIDE = 200
@@ -26,13 +28,17 @@ _WIDE = 200
 
 @dataclass
 class Output:
-    """Set by --quiet, --json and --debug; `to_stderr`: standard output is taken by rows."""
+    """Set by --quiet, --json and --debug; `to_stderr`: standard output is taken by rows.
+
+    `outputs` are the files a command is to write, so that an interruption can name those that are not there yet.
+    """
 
     quiet: bool = False
     json: bool = False
     debug: bool = False
     to_stderr: bool = False
-    if_interrupted: str = "no file was written or changed"
+    if_interrupted: str | None = None
+    outputs: list[str] = field(default_factory=list)
 
     def say(self, *what: RenderableType) -> None:
         """For people, unless --quiet or --json is set."""
@@ -76,6 +82,20 @@ class Output:
         if skipped.lines:
             self.note(f"{counted(skipped.lines, 'line')} could not be read and left out; the first is {skipped.first}")
 
+    def interrupted(self, written: WrittenFiles) -> str:
+        """What an interruption left: which files were written, and which were not."""
+        if self.if_interrupted is not None:
+            return self.if_interrupted
+        complete = [path for path in dict.fromkeys(written.complete) if Path(path).exists()]
+        parts = [f"{_and(complete)} {_was(complete)} written"] if complete else []
+        if written.begun:
+            streams = ["standard output" if path == "-" else path for path in dict.fromkeys(written.begun)]
+            parts.append(f"what went to {_and(streams)} may be incomplete")
+        missing = [path for path in self.outputs if path not in (*complete, "-")]
+        if parts and missing:
+            parts.append(f"{_and(missing)} {_was(missing)} not written")
+        return printable("; ".join(parts)) or "no file was written or changed"
+
     @property
     def shows_bars(self) -> bool:
         return sys.stderr.isatty() and not self.quiet and not self.json
@@ -110,6 +130,14 @@ class Output:
             yield
         for text in dict.fromkeys(str(warning.message) for warning in caught):
             self.note(text)
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def _was(names: Sequence[str]) -> str:
+    return "was" if len(names) == 1 else "were"
 
 
 def _bars() -> Any:

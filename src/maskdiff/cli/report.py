@@ -21,6 +21,7 @@ def report(
     quote: options.Quote = '"',
     encoding: options.Encoding = None,
     on_bad_lines: options.OnBadLines = "error",
+    force: options.Force = False,
     quiet: options.Quiet = False,
     json: options.Json = False,
     debug: options.Debug = False,
@@ -30,10 +31,17 @@ def report(
 
     output: Output = ctx.obj
     options.check_file(out)
+    output.outputs = [out]
     reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines)
     with output.progress() as progress:
         done = report_file(
-            model, rows, out, false_alarm_rate=false_alarm_rate, reading=reading, callback=progress or None
+            model,
+            rows,
+            out,
+            false_alarm_rate=false_alarm_rate,
+            reading=reading,
+            callback=progress or None,
+            force=force,
         )
     output.skipped(done.skipped)
     output.facts(command="report", report=out, bytes=done.size, skipped_lines=done.skipped.lines)

@@ -44,14 +44,13 @@ def score(
 ) -> None:
     """Add anomaly_score, p_value and is_anomaly to every row, and with --explain the cells or tokens to blame."""
     from maskdiff.errors import SettingError
-    from maskdiff.io import WriteOptions, check_folder
+    from maskdiff.io import WriteOptions
     from maskdiff.jobs import ScoreOptions, score_file
 
     output: Output = ctx.obj
     if output.json and out == "-":
         raise SettingError("the rows and --json both want standard output. Name a file for the rows: -o FILE.")
-    output.to_stderr = out == "-"
-    check_folder(out)
+    output.to_stderr, output.outputs = out == "-", [out]
     began = time.monotonic()
     choice = ScoreOptions(explain, only_anomalies, top, false_alarm_rate, false_discovery_rate, prefix)
     reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines)

@@ -11,12 +11,14 @@ The format follows from the name; "-" is a standard stream. What the cells of a 
 from maskdiff.io.atomic import atomic_write, check_folder
 from maskdiff.io.base import Format, WriteOptions
 from maskdiff.io.formats import FORMATS, format_of, open_rows, open_writer
+from maskdiff.io.outputs import FileContent, check_output
 from maskdiff.io.rows import BatchRows, ReadOptions, RowFile, SkippedLines
 from maskdiff.io.streams import open_output
 
 __all__ = [
     "FORMATS",
     "BatchRows",
+    "FileContent",
     "Format",
     "ReadOptions",
     "RowFile",
@@ -24,6 +26,7 @@ __all__ = [
     "WriteOptions",
     "atomic_write",
     "check_folder",
+    "check_output",
     "format_of",
     "open_output",
     "open_rows",

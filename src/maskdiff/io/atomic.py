@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from maskdiff.errors import SettingError
+from maskdiff.written_files import record_begun, record_complete
 
 
 @contextmanager
@@ -23,6 +24,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if target.is_dir():
             raise SettingError(f"{path} is a folder; name a file to write.")
         with open(target, "wb") as device:  # a pipe or device is never replaced
+            record_begun(os.fspath(path))
             yield device
         return
     check_folder(path)
@@ -35,9 +37,17 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with suppress(OSError):  # some file systems know no permissions
             os.chmod(temporary, _permissions(target))
         os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    finally:  # an interruption may come right behind the renaming
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        else:
+            record_complete(os.fspath(path))
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """A whole text as one file."""
+    with atomic_write(path) as file:
+        file.write(text.encode())
 
 
 def check_folder(path: str | os.PathLike[str]) -> None:

@@ -31,14 +31,14 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def format_of(path: str, named: str | None = None) -> str:
+def format_of(path: str, named: str | None = None, *, setting: str = "format") -> str:
     """The format that is named, or else the one a file's name says; a standard stream is CSV.
 
     >>> format_of("claims.csv.gz"), format_of("claims.parquet"), format_of("-")
     ('csv', 'parquet', 'csv')
     """
     if named is not None and named not in FORMATS:
-        raise SettingError(f"no format is called {named!r}; choose one of {', '.join(FORMATS)}.")
+        raise SettingError(f"no format is called {named!r}; choose one of {', '.join(FORMATS)}.", setting=setting)
     bare = _without_gzip(path)
     by_ending = (name for name, format in FORMATS.items() if bare.endswith(format.endings))
     found = named or ("csv" if path == STANDARD else next(by_ending, None))
@@ -46,7 +46,7 @@ def format_of(path: str, named: str | None = None) -> str:
         raise SettingError(
             f"the name {Path(path).name} does not say a format. Name one, {', '.join(FORMATS)}, or save the table as "
             "CSV or Parquet.",
-            setting="format",
+            setting=setting,
         )
     if bare != path.lower() and not FORMATS[found].gzips:
         raise SettingError(f"{Path(path).name}: {found} files cannot be packed by gzip, CSV and JSON Lines can.")
@@ -62,18 +62,23 @@ def open_rows(path: str, reading: ReadOptions | None = None, *, repeatable: bool
         yield format.read(source, reading)
 
 
+def check_writable(path: str, writing: WriteOptions) -> str:
+    """Refuse, before any work is done, a file that rows cannot be written to; its format."""
+    name = format_of(path, writing.format, setting="out_format")
+    if writing.safe_for_spreadsheets and not FORMATS[name].formulas:
+        raise SettingError(f"only CSV needs to be made safe for spreadsheets; {path} is {name}.")
+    return name
+
+
 @contextmanager
 def open_writer(
     path: str, schema: pa.Schema, writing: WriteOptions | None = None
 ) -> Iterator[Callable[[pa.RecordBatch], None]]:
     """A function that writes batches with this schema; the file appears when all is written."""
     writing = writing or WriteOptions()
-    name = format_of(path, writing.format)
-    format = FORMATS[name]
+    format = FORMATS[check_writable(path, writing)]
     if not format.repeats_names:
         _check_names(schema.names, path)
-    if writing.safe_for_spreadsheets and not format.formulas:
-        raise SettingError(f"only CSV needs to be made safe for spreadsheets; {path} is {name}.")
     with open_output(path) as file, _packed(file, path) as stream:
         writer = format.write(stream, schema, writing, _without_gzip(path))
         yield writer.write

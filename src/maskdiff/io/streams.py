@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, cast
 
 from maskdiff.errors import BadLineError, InputError, SettingError
 from maskdiff.io.atomic import atomic_write
+from maskdiff.written_files import record_begun
 
 STANDARD = "-"
 HEAD = 1 << 20
@@ -182,5 +183,6 @@ def open_output(path: str) -> Iterator[BinaryIO]:
         with atomic_write(path) as file:
             yield file
         return
+    record_begun(STANDARD)
     yield sys.stdout.buffer
     sys.stdout.buffer.flush()

@@ -5,13 +5,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from maskdiff.errors import ModelFileError, SettingError
+from maskdiff.io.outputs import FileContent
 from maskdiff.io.streams import open_output
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+_HEAD = 1 << 16
+
+
+def _is_checkpoint(file: BinaryIO) -> bool:
+    return b'"run"' in file.read(_HEAD)
+
+
+CHECKPOINT_FILE = FileContent("a checkpoint", _is_checkpoint)
 
 
 class Checkpoint:

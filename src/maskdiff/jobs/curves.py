@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from maskdiff.errors import MissingExtraError, SettingError
-from maskdiff.io.atomic import atomic_write, check_folder
-from maskdiff.jobs.evaluate import Evaluation
+from maskdiff.io.atomic import atomic_write
+from maskdiff.io.outputs import FileContent, check_output
+
+if TYPE_CHECKING:
+    from maskdiff.jobs.evaluate import Evaluation
+
+# The first bytes of PNG, PDF, PostScript, JPEG, TIFF and WebP; SVG is a text.
+_MAGIC = (b"\x89PNG", b"%PDF", b"%!PS", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"RIFF")
 
 
-def check_picture(path: str) -> str:
-    """Refuse, before any work is done, a picture that could not be drawn; its type, such as png."""
-    check_folder(path)
+def _is_picture(file: BinaryIO) -> bool:
+    head = file.read(1000)
+    return head.startswith(_MAGIC) or (head.lstrip().startswith((b"<?xml", b"<svg")) and b"<svg" in head)
+
+
+PICTURE = FileContent("a picture", _is_picture)
+
+
+def check_picture(path: str, inputs: Iterable[str | None] = (), *, force: bool = False) -> str:
+    """Refuse, before any work is done, a picture that could not be drawn or would replace something else; its type."""
+    check_output(path, inputs, PICTURE, force=force)
     ending = path.rpartition(".")[2].lower()
     _pyplot()
     from matplotlib.backend_bases import FigureCanvasBase
@@ -21,11 +36,11 @@ def check_picture(path: str) -> str:
     return ending
 
 
-def draw_curves(evaluation: Evaluation, path: str) -> None:
+def draw_curves(evaluation: Evaluation, path: str, *, force: bool = False) -> None:
     """Draw the ROC and the precision-recall curve, with the threshold marked on each."""
     from sklearn.metrics import precision_recall_curve, roc_curve
 
-    ending, pyplot = check_picture(path), _pyplot()
+    ending, pyplot = check_picture(path, force=force), _pyplot()
     odd, scores = evaluation.is_odd, evaluation.ranking
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
     false_alarms, recall, _ = roc_curve(odd, scores)

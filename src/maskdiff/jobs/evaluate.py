@@ -14,7 +14,8 @@ from maskdiff.detectors import Detector
 from maskdiff.errors import InputError, NoEvidenceWarning
 from maskdiff.io.formats import open_rows
 from maskdiff.io.rows import ReadOptions, RowFile, SkippedLines
-from maskdiff.jobs.models import Model, as_detector
+from maskdiff.jobs.curves import check_picture, draw_curves
+from maskdiff.jobs.models import Model, as_detector, model_path
 from maskdiff.jobs.rows.labels import Labels
 from maskdiff.jobs.rows.model import rows_for
 from maskdiff.jobs.rows.table import place_of
@@ -63,10 +64,13 @@ def evaluate_file(
     false_alarm_rate: float | None = None,
     reading: ReadOptions | None = None,
     callback: Callback | None = None,
+    plot: str | None = None,
+    force: bool = False,
 ) -> Evaluation:
     """Measure a model on the rows of a file that the column `label` calls normal, by one of these values, or not.
 
-    Without values, 0 is normal and 1 is not. Rows without label are left out.
+    Without values, 0 is normal and 1 is not. Rows without label are left out. `plot` is a picture
+    to draw of both curves; a file that is not a picture is replaced only with `force`.
 
     >>> import tempfile
     >>> import pyarrow as pa
@@ -80,6 +84,8 @@ def evaluate_file(
     >>> evaluation.roc_auc, evaluation.alarms, evaluation.recall
     (1.0, 1, 1.0)
     """
+    if plot is not None:
+        check_picture(plot, [rows, model_path(model)], force=force)
     detector = as_detector(model)
     rate = detector.false_alarm_rate if false_alarm_rate is None else false_alarm_rate
     rate = detector.calibration_.rate_or_default(rate)  # one that cannot be promised is refused before reading
@@ -87,7 +93,10 @@ def evaluate_file(
         warnings.simplefilter("ignore", NoEvidenceWarning)  # the evaluation says how many rows are empty
         scores, is_odd = _labelled_scores(file, detector, Labels(label, normal), callback)
     measures = measure(scores, is_odd, detector.threshold(rate))
-    return Evaluation(**measures, false_alarm_rate_promised=rate, scores=scores, is_odd=is_odd, skipped=file.skipped)
+    found = Evaluation(**measures, false_alarm_rate_promised=rate, scores=scores, is_odd=is_odd, skipped=file.skipped)
+    if plot is not None:
+        draw_curves(found, plot, force=force)
+    return found
 
 
 def _labelled_scores(

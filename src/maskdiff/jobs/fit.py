@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 
 from maskdiff.detectors import Detector, TableDetector, TokenDetector
 from maskdiff.errors import SettingError, UnknownColumnError
-from maskdiff.io.atomic import check_folder
 from maskdiff.io.formats import open_rows
+from maskdiff.io.outputs import check_output
 from maskdiff.io.rows import ReadOptions, RowFile, SkippedLines
-from maskdiff.jobs.checkpoint import Checkpoint
+from maskdiff.jobs.checkpoint import CHECKPOINT_FILE, Checkpoint
 from maskdiff.jobs.fit_settings import ColumnOptions, DetectorSettings
 from maskdiff.jobs.rows.labels import Labels
 from maskdiff.jobs.rows.table import NormalTableRows
 from maskdiff.jobs.rows.tokens import NormalTokenRows
 from maskdiff.progress import Callback
-from maskdiff.storage import save
+from maskdiff.storage import MODEL_FILE, save
 
 NormalRows = NormalTableRows | NormalTokenRows
 
@@ -46,13 +46,14 @@ def fit_file(
     reading: ReadOptions | None = None,
     checkpoint: Checkpoint | None = None,
     callback: Callback | None = None,
+    force: bool = False,
 ) -> Detector:
     """Learn what is normal from the rows of a file, "-" for standard input, and save the detector to `out`.
 
     `detector` is one that is not fitted yet and is left as it is, or its settings; None: a TableDetector as it comes.
     A detector of texts or sequences reads its `column`. `columns` says which columns of a table are learned from and
     how they are read, `labels` which rows are normal. A `checkpoint` stores the state of a training that may be
-    interrupted.
+    interrupted. A model already at `out` is replaced, any other file only with `force`, and what is read never.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -73,6 +74,7 @@ def fit_file(
         reading=reading,
         checkpoint=checkpoint,
         callback=callback,
+        force=force,
     ).detector
 
 
@@ -86,20 +88,29 @@ def fit_summary(
     reading: ReadOptions | None = None,
     checkpoint: Checkpoint | None = None,
     callback: Callback | None = None,
+    force: bool = False,
 ) -> FitSummary:
     """As `fit_file`, and what there is to say about the rows that were read."""
-    if out is not None:
-        check_folder(out)
+    inputs = [rows, *_files_of(detector)]
+    check_output(out, inputs, MODEL_FILE, force=force)
+    if checkpoint is not None:
+        check_output(checkpoint.path, inputs, CHECKPOINT_FILE, force=force)
     fitted = _unfitted(detector, callback)
     with open_rows(rows, reading, repeatable=True) as file:
         normal = _normal_rows(file, fitted, columns, labels, callback)
         fitted.fit_batches(normal.batches, normal.n_rows, checkpoint=checkpoint)
     if out is not None:
-        save(fitted, out)
+        save(fitted, out, force=force)
     if checkpoint is not None:
         checkpoint.done()
     empty = fitted.empty_rows_.tolist() if isinstance(fitted, TokenDetector) else []
     return FitSummary(fitted, file.name, normal.n_rows, empty, file.skipped)
+
+
+def _files_of(detector: Detector | DetectorSettings | None) -> list[str]:
+    """What is read besides the rows: a tokenizer may be a file."""
+    given = [getattr(detector, name, None) for name in ("tokenizer", "embedder", "reconstructor")]
+    return [path for path in given if isinstance(path, str)]
 
 
 def _unfitted(detector: Detector | DetectorSettings | None, callback: Callback | None) -> Detector:

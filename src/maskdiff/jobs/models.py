@@ -16,3 +16,8 @@ def as_detector(model: Model) -> Detector:
     detector = copy.copy(model) if isinstance(model, Detector) else load(model)
     detector.progress = False
     return detector
+
+
+def model_path(model: Model) -> str | None:
+    """The file of a model, None for one in memory."""
+    return None if isinstance(model, Detector) else os.fspath(model)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from maskdiff.errors import NoEvidenceWarning
-from maskdiff.io.atomic import check_folder
 from maskdiff.io.formats import open_rows
+from maskdiff.io.outputs import check_output
 from maskdiff.io.rows import ReadOptions, SkippedLines
-from maskdiff.jobs.models import Model, as_detector
+from maskdiff.jobs.models import Model, as_detector, model_path
 from maskdiff.jobs.rows.model import rows_for
 from maskdiff.progress import Callback, Progress
-from maskdiff.report import ReportBuilder, write_page
+from maskdiff.report import PAGE, ReportBuilder, write_page
 
 
 @dataclass(frozen=True)
@@ -36,10 +35,12 @@ def report_file(
     title: str | None = None,
     reading: ReadOptions | None = None,
     callback: Callback | None = None,
+    force: bool = False,
 ) -> ReportSummary:
     """Write one self-contained page that shows which rows of a file are odd, and which cells make them so.
 
-    Rows are read and judged as `score_file` does, and numbered from 1.
+    Rows are read and judged as `score_file` does, and numbered from 1. A report already at `out` is replaced, any other
+    file only with `force`, and what is read never.
 
     >>> import tempfile
     >>> import pyarrow as pa
@@ -52,7 +53,7 @@ def report_file(
     >>> summary.rows, summary.anomalies
     (2, 1)
     """
-    check_folder(out)
+    check_output(out, [rows, model_path(model)], PAGE, force=force)
     detector = as_detector(model)
     builder = ReportBuilder(detector, false_alarm_rate=false_alarm_rate)
     with open_rows(rows, reading) as file, warnings.catch_warnings():
@@ -64,6 +65,7 @@ def report_file(
             builder.add(model_rows.shown(batch), first, verdicts=verdicts)
             if callback is not None:
                 callback(Progress("scoring", builder.n_rows, file.n_rows or 0))
-    name = None if not isinstance(model, str | os.PathLike) else Path(model).name
-    write_page(builder.html(source=Path(file.name).name, model=name, title=title), out)
+    path = model_path(model)
+    name = None if path is None else Path(path).name
+    write_page(builder.html(source=Path(file.name).name, model=name, title=title), out, force=force)
     return ReportSummary(builder.n_rows, builder.n_alarms, Path(out).stat().st_size, file.skipped)

@@ -12,10 +12,11 @@ import pyarrow as pa
 from maskdiff.codes import BoolArray, FloatArray
 from maskdiff.errors import NoEvidenceWarning, SettingError
 from maskdiff.io.base import WriteOptions
-from maskdiff.io.formats import open_rows, open_writer
+from maskdiff.io.formats import check_writable, open_rows, open_writer
+from maskdiff.io.outputs import check_output
 from maskdiff.io.rows import BatchRows, ReadOptions, RowFile, SkippedLines, as_batch
 from maskdiff.jobs.choice import Judged, Written, as_they_come, highest, possible_anomalies, set_aside
-from maskdiff.jobs.models import Model, as_detector
+from maskdiff.jobs.models import Model, as_detector, model_path
 from maskdiff.jobs.rows.model import rows_for
 from maskdiff.jobs.verdict_columns import VerdictColumns
 from maskdiff.progress import Callback, Progress
@@ -99,6 +100,8 @@ def score_file(
 ) -> ScoreSummary:
     """Write the rows of a file with their verdicts to another; "-" is a standard stream.
 
+    The rows and the model are never written over.
+
     >>> import tempfile
     >>> from pathlib import Path
     >>> from maskdiff import TableDetector
@@ -112,10 +115,13 @@ def score_file(
     >>> summary.rows, summary.anomalies
     (2, 1)
     """
+    writing = writing or WriteOptions()
+    check_output(out, [rows, model_path(model)])
+    check_writable(out, writing)
     with open_rows(rows, reading) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoEvidenceWarning)  # the summary says how many rows are empty
         scoring = Scoring(model, file, options or ScoreOptions(), callback)
-        with open_writer(out, scoring.schema, _like(file, out, writing or WriteOptions())) as write:
+        with open_writer(out, scoring.schema, _like(file, out, writing)) as write:
             for batch in scoring.batches():
                 write(batch)
     return replace(scoring.summary, skipped=file.skipped)

@@ -4,16 +4,34 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from maskdiff.detectors import Detector
 from maskdiff.io.atomic import atomic_write
+from maskdiff.io.outputs import FileContent, check_output
 from maskdiff.report.builder import ReportBuilder, batches_of
 
-__all__ = ["ReportBuilder", "build_report", "write_page", "write_report"]
+__all__ = ["PAGE", "ReportBuilder", "build_report", "write_page", "write_report"]
+
+_GENERATOR = b'<meta name="generator" content="maskdiff'
+_HEAD = 1 << 16
+
+
+def _is_page(file: BinaryIO) -> bool:
+    return _GENERATOR in file.read(_HEAD)
+
+
+PAGE = FileContent(
+    "a report",
+    _is_page,
+    (
+        ((".pdf", ".docx", ".odt"), "A report is one HTML page: name it .html, and print it as PDF from a browser."),
+        ((".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx", ".xls", ".maskdiff"), "Name it .html."),
+    ),
+)
 
 
 def write_report(
@@ -27,13 +45,15 @@ def write_report(
     row_numbers: int | ArrayLike | None = None,
     title: str | None = None,
     when: datetime | None = None,
+    force: bool = False,
 ) -> None:
     """Score `X`, rows or an iterable of tables, and write the report to one self-contained HTML file.
 
     `false_alarm_rate` is the detector's own unless given. `source` and `model` name where the rows and the model came
     from. `row_numbers` is the number of every row, or of the first one; without it rows are counted from 0, as in
-    `explain`. An existing file is replaced only when the new one is complete.
+    `explain`. An existing report is replaced only when the new one is complete, any other file only with `force`.
     """
+    check_output(path, content=PAGE, force=force)
     page = build_report(
         detector,
         X,
@@ -44,11 +64,12 @@ def write_report(
         title=title,
         when=when,
     )
-    write_page(page, path)
+    write_page(page, path, force=force)
 
 
-def write_page(page: str, path: str | os.PathLike[str]) -> None:
-    """Write a finished page to a file, which is replaced only once the new one is complete."""
+def write_page(page: str, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Write a finished page to a file; an earlier report is replaced only once the new one is complete."""
+    check_output(path, content=PAGE, force=force)
     # A path or a cell may contain half a surrogate pair, which UTF-8 cannot encode.
     with atomic_write(path) as file:
         file.write(page.encode("utf-8", "backslashreplace"))

@@ -13,6 +13,7 @@ import pandas as pd
 from maskdiff.bench.figures import levels, synthetic, theory
 from maskdiff.bench.figures.pictures import check_picture
 from maskdiff.errors import SettingError
+from maskdiff.io.atomic import write_text
 from maskdiff.progress import Callback
 
 
@@ -40,12 +41,14 @@ def make_figure(
     """
     if name not in FIGURES:
         raise SettingError(f"there is no figure {name!r}; choose one of {', '.join(FIGURES)}.")
+    beside = Path(out).with_suffix(".csv")
     check_picture(out)  # before the long part
+    if beside.exists() and not Path(out).exists():
+        raise SettingError(f"{beside} is there already, and no picture beside it. Name another picture.", setting="out")
     measure = FIGURES[name].measure
     takes = signature(measure).parameters
     known = {key: value for key, value in (settings or {}).items() if value is not None and key in takes}
     table = measure(progress=progress, **known)
     FIGURES[name].draw(table, Path(out))
-    beside = Path(out).with_suffix(".csv")
-    table.round(5).to_csv(beside, index=False)
+    write_text(beside, table.round(5).to_csv(index=False))
     return [Path(out), beside]

@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from maskdiff.errors import MissingExtraError, SettingError
+from maskdiff.io.atomic import atomic_write
+from maskdiff.io.outputs import check_output
+from maskdiff.jobs.curves import PICTURE
 
 
 def figure_of(rows: int, columns: int, *, size: tuple[float, float]) -> tuple[Any, Any]:
@@ -22,6 +25,8 @@ def figure_of(rows: int, columns: int, *, size: tuple[float, float]) -> tuple[An
 
 def check_picture(path: str | Path) -> str:
     """The picture format that the name ends with, if it is one that can be written."""
+    if Path(path).parent.is_dir():  # it is made where it is not there
+        check_output(path, content=PICTURE)
     form = Path(path).suffix.lstrip(".").lower()
     figure, _ = figure_of(1, 1, size=(1, 1))
     if form not in figure.canvas.get_supported_filetypes():
@@ -34,8 +39,8 @@ def save(figure: Any, path: str | Path) -> None:
     form = check_picture(path)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
-    with _plain_svg():
-        figure.savefig(path, format=form, dpi=120, metadata=undated)
+    with _plain_svg(), atomic_write(path) as file:
+        figure.savefig(file, format=form, dpi=120, metadata=undated)
 
 
 def _plain_svg() -> Any:

@@ -15,6 +15,7 @@ from maskdiff.bench.pages.speed import speed_page
 from maskdiff.bench.pages.tables import tables_page
 from maskdiff.bench.pages.text import text_page
 from maskdiff.bench.pages.text_blocks import page
+from maskdiff.io.atomic import write_text
 
 PAGES: dict[str, tuple[str, Callable[[RecordFolder], list[str]]]] = {
     "index": ("Results", index_page),
@@ -35,7 +36,7 @@ def write_pages(results: str | os.PathLike[str], docs: str | os.PathLike[str]) -
     texts["speed.svg"] = speed_picture(records)
     texts["margins.svg"] = margins_picture(quality)
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        write_text(folder / name, text)
     diagram = folder / "critical_difference.svg"
     draw(diagrams(records), diagram)
     return [*(folder / name for name in texts), diagram]

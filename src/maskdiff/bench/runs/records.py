@@ -9,6 +9,7 @@ from pathlib import Path
 
 from maskdiff.bench.runs.measure import Record, Run
 from maskdiff.errors import BadLineError, DataNotFoundError
+from maskdiff.io.outputs import FileContent, check_output
 
 
 def read_records(path: str | os.PathLike[str]) -> list[Record]:
@@ -51,12 +52,16 @@ def latest(records: Iterable[Record]) -> list[Record]:
     return list(chosen.values())
 
 
+RECORD_FILE = FileContent("a file of records", lambda file: file.read(1) == b"{")
+
+
 class RecordFile:
     """A file of records that new ones are added to; a line that was cut short is taken away first."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        check_output(self.path, content=RECORD_FILE)
         self.records, whole = _read(self.path)
         if self.path.exists() and self.path.stat().st_size > whole:
             with self.path.open("r+b") as file:

@@ -17,6 +17,7 @@ from maskdiff.bench.tables.critical_difference import Diagram
 from maskdiff.bench.tables.markdown import markdown, wide
 from maskdiff.bench.tables.ranks import average_ranks, comparable, published_ranks, ranks_among_published
 from maskdiff.bench.tables.results import results, runtime_results, text_results
+from maskdiff.io.atomic import write_text
 
 FAR = 2.0  # published deviations beyond which a difference is listed
 
@@ -35,7 +36,7 @@ class Summary:
         folder.mkdir(parents=True, exist_ok=True)
         texts = {folder / name: text for name, text in {"summary.md": self.markdown, **self.csv}.items()}
         for path, text in texts.items():
-            path.write_text(text, encoding="utf-8")
+            write_text(path, text)
         if picture is None or not self.diagrams:
             return list(texts)
         from maskdiff.bench.figures.critical_difference import draw
