@@ -17,7 +17,7 @@ from torch import Tensor
 
 from maskdiff.codes import Codes
 from maskdiff.errors import SettingError
-from maskdiff.state import registry
+from maskdiff.state import Parameters, registry
 
 
 class Schedule:
@@ -70,7 +70,7 @@ class Cosine(Schedule):
 
 
 @dataclass(frozen=True)
-class Polynomial(Schedule):
+class Polynomial(Parameters, Schedule):
     """alpha_t = 1 - t^power."""
 
     power: float = 2.0

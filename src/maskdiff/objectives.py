@@ -14,7 +14,7 @@ from torch import Generator, Tensor
 
 from maskdiff.errors import SettingError
 from maskdiff.masking import Schedule
-from maskdiff.state import storable
+from maskdiff.state import Parameters, storable
 
 
 class Objective(Protocol):
@@ -33,7 +33,7 @@ class Objective(Protocol):
 
 @storable
 @dataclass(frozen=True)
-class Reconstruction:
+class Reconstruction(Parameters):
     """Average surprise of the hidden cells, normalised per view, at the levels that are probed (Eq. 8)."""
 
     levels: tuple[float, ...]
@@ -50,7 +50,7 @@ class Reconstruction:
 
 @storable
 @dataclass(frozen=True)
-class Diffusion:
+class Diffusion(Parameters):
     """The standard masked-diffusion loss: continuous time, summed surprise weighted by w(t) (Eq. 2).
 
     Times are spread evenly over (0, 1) within a batch, which lowers the variance and changes no expectation;

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from maskdiff.errors import SettingError
 from maskdiff.masking import RowBatch, Schedule
-from maskdiff.state import storable
+from maskdiff.state import Parameters, storable
 
 Design = Literal["independent", "balanced", "exact"]
 EmptyViews = Literal["skip", "zero"]
@@ -32,7 +32,7 @@ _SEEDS = 1 << 62
 
 @storable
 @dataclass(frozen=True)
-class ProbeGrid:
+class ProbeGrid(Parameters):
     """The probe levels tau_1 .. tau_L, the K views at each, and the design that draws them.
 
     design

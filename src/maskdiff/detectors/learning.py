@@ -22,6 +22,7 @@ from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback, listening
 from maskdiff.reconstructors import Reconstructor, abilities
 from maskdiff.score import aggregate_named
+from maskdiff.state.parameters import changed_setting, split_names
 from maskdiff.training import CheckpointStore
 
 # Seeds are added to those of probes, in 64 bits.
@@ -207,6 +208,22 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             raise SettingError(f"false_alarm_rate must lie between 0 and 1; got {self.false_alarm_rate}.")
         as_schedule(self.schedule)
         as_objective(self.objective, self._resolve()[1].levels)
+
+    def set_params(self, **settings: Any) -> Self:
+        """Change settings by name; `reconstructor__width` is the setting `width` of the reconstructor that was given.
+
+        >>> from maskdiff import MLPReconstructor, TableDetector
+        >>> detector = TableDetector(MLPReconstructor()).set_params(reconstructor__training__batch_size=64)
+        >>> detector.reconstructor.training.batch_size
+        64
+        """
+        own, nested = split_names(settings)
+        known = self.get_params(deep=False)
+        # Names that are unknown are refused by scikit-learn, in its own way.
+        super().set_params(**own, **{name: None for name in nested if name not in known})
+        for name, inner in nested.items():
+            setattr(self, name, changed_setting(name, getattr(self, name), inner))
+        return self
 
     def probe_grid(self) -> ProbeGrid:
         """The probes the reconstructor is scored with: those given, or the ones that go with it."""

@@ -32,7 +32,7 @@ from maskdiff.masking import MaskedViews
 from maskdiff.reconstructors.base import State
 from maskdiff.reconstructors.layout import Layout
 from maskdiff.reconstructors.reference import ReferenceRows
-from maskdiff.state import arguments_from_plain, arguments_to_plain
+from maskdiff.state import Parameters, arguments_from_plain, arguments_to_plain
 from maskdiff.state.tensors import Tensors
 
 # Outside these bounds exp(-bandwidth) is 1 or 0 to every digit, and ratios of votes have no value.
@@ -41,7 +41,7 @@ _LEAST = 1e-30
 
 
 @dataclass(eq=False)
-class KernelReconstructor:
+class KernelReconstructor(Parameters):
     """Hamming-kernel estimate over the normal rows, with bandwidth lambda. Nothing is trained."""
 
     bandwidth: float = 1.0

@@ -11,12 +11,12 @@ from torch import nn
 from maskdiff.codes import Codes, Schema
 from maskdiff.errors import SettingError
 from maskdiff.reconstructors.base import State
-from maskdiff.state import arguments_from_plain, arguments_to_plain
+from maskdiff.state import Parameters, arguments_from_plain, arguments_to_plain
 from maskdiff.state.tensors import Tensors, rebuilt
 from maskdiff.training import Training, seeded, train
 
 
-class TrainedReconstructor:
+class TrainedReconstructor(Parameters):
     """Settings of a network; a copy that is fitted holds it as `network_`. Subclasses define `build`."""
 
     training: Training

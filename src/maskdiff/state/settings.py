@@ -51,6 +51,11 @@ def _arguments(cls: type) -> dict[str, Any]:
     return {name: hints.get(name, Any) for name in list(inspect.signature(cls).parameters)}
 
 
+def argument_names(cls: type) -> tuple[str, ...]:
+    """The arguments of a class by name."""
+    return tuple(_arguments(cls))
+
+
 def arguments_to_plain(value: Any, *, without: tuple[str, ...] = ()) -> dict[str, Any]:
     """The constructor's arguments of an object, as JSON can hold them."""
     cls: Any = type(value)

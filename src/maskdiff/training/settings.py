@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from maskdiff.errors import SettingError
-from maskdiff.state import storable
+from maskdiff.state import Parameters, storable
 
 
 @runtime_checkable
@@ -25,7 +25,7 @@ class StopRule(Protocol):
 
 @storable
 @dataclass(frozen=True)
-class Epochs:
+class Epochs(Parameters):
     """A number of passes over the rows; the paper takes 20."""
 
     number: int = 20
@@ -41,7 +41,7 @@ class Epochs:
 
 @storable
 @dataclass(frozen=True)
-class Steps:
+class Steps(Parameters):
     """A number of steps, whatever the size of the table, but at most `most_epochs` passes over it.
 
     "20 epochs" is 28 steps on a thousand rows and 16,000 on half a million; a number of steps is one setting for all.
@@ -62,7 +62,7 @@ class Steps:
 
 @storable
 @dataclass(frozen=True)
-class HeldOutLoss:
+class HeldOutLoss(Parameters):
     """Until the loss on held-out normal rows has not fallen for `patience` looks, `at_most` steps in all."""
 
     patience: int = 5
@@ -80,7 +80,7 @@ class HeldOutLoss:
 
 @storable
 @dataclass(frozen=True)
-class Training:
+class Training(Parameters):
     """How a network is trained: AdamW, batches, when to stop, and the decay of the averaged weights (0: none).
 
     With `warmup` above 0 the learning rate rises over that share of the steps, then falls along a cosine to nothing.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +16,7 @@ from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, gener
 from maskdiff.encoders.table.input import Header, Table, check_names, column_of, read_table
 from maskdiff.encoders.table.statistics import TableStatistics
 from maskdiff.errors import EmptyTableError, LeftOutWarning, ModelFileError, SettingError
-from maskdiff.state import storable
+from maskdiff.state import Parameters, storable
 
 DROP = "drop"
 KEEP_HINT = 'To keep a column, say how to read it: columns={name: "category"}, "number" or "date".'
@@ -35,7 +35,7 @@ def take_rows(X: Any, rows: ArrayLike) -> Table:
 
 @storable
 @dataclass(eq=False)
-class TableEncoder:
+class TableEncoder(Parameters):
     """Reads tables as small integers, one alphabet per column, learned from normal rows.
 
     - Text, categoricals and booleans become one code per category. Numbers, dates, times and durations with more than
@@ -84,20 +84,6 @@ class TableEncoder:
     discrete_up_to: int = 20
     tails: int = 5
     max_distinct: int = 1_000_000
-
-    # Settings, as scikit-learn asks for them -------------------------------------------------------------------------
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The settings by name."""
-        return {setting.name: getattr(self, setting.name) for setting in fields(self)}
-
-    def set_params(self, **settings: Any) -> Self:
-        """Change some settings, by name."""
-        for name, value in settings.items():
-            if name not in self.get_params():
-                raise SettingError(f"TableEncoder has no setting {name!r}; it has {', '.join(self.get_params())}.")
-            setattr(self, name, value)
-        return self
 
     # Learning --------------------------------------------------------------------------------------------------------
 
