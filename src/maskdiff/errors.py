@@ -15,6 +15,7 @@ MaskdiffError
 
 MaskdiffWarning (UserWarning)
 ├── LeftOutWarning                   columns that were left out, and why
+├── DateOrderWarning                 dates whose day and month cannot be told apart, and which order was taken
 └── NoEvidenceWarning                rows of tokens without a single token, which cannot be judged
 """
 
@@ -84,11 +85,19 @@ class MissingExtraError(MaskdiffError, ImportError):
 
 
 class MaskdiffWarning(UserWarning):
-    """Base of every warning maskdiff gives on purpose."""
+    """Base of every warning maskdiff gives on purpose; `setting` is as in `MaskdiffError`."""
+
+    def __init__(self, *args: object, setting: str | None = None) -> None:
+        super().__init__(*args)
+        self.setting = setting
 
 
 class LeftOutWarning(MaskdiffWarning):
     """Columns that were left out of the model, and why."""
+
+
+class DateOrderWarning(MaskdiffWarning):
+    """Dates that fit both day/month/year and month/day/year, and which of them was taken."""
 
 
 class NoEvidenceWarning(MaskdiffWarning):

@@ -30,6 +30,10 @@ def settings_named_in_errors() -> set[str]:
     return {value.value for value in found if isinstance(value, ast.Constant) and isinstance(value.value, str)}
 
 
+def flags_of(parameter):
+    return [*parameter.opts, *parameter.secondary_opts]
+
+
 def test_every_setting_that_an_error_names_has_a_flag():
     named = settings_named_in_errors()
     assert {"on_bad_lines", "out_format", "force", "normal", "prefix", "resume", "encoding", "drop"} <= named
@@ -38,7 +42,7 @@ def test_every_setting_that_an_error_names_has_a_flag():
 
 def test_every_flag_of_a_hint_is_an_option_of_a_command():
     commands = typer.main.get_command(app).commands.values()
-    options = {flag for command in commands for parameter in command.params for flag in parameter.opts}
+    options = {flag for command in commands for parameter in command.params for flag in flags_of(parameter)}
     hinted = {word for hint in HINTS.values() for word in hint.replace(",", " ").split() if word.startswith("-")}
     assert hinted <= options
 

@@ -46,6 +46,9 @@ def fit(
     categorical: Annotated[Names, options.named("Read these as categories.")] = None,
     numeric: Annotated[Names, options.named("Read these as numbers.")] = None,
     dates: Annotated[Names, options.named("Read these as dates.")] = None,
+    day_first: Annotated[
+        bool | None, typer.Option("--day-first/--month-first", help="What comes first in dates such as 03/04/2024.")
+    ] = None,
     label: Annotated[str | None, options.named("Learn only from rows that this column calls normal.")] = None,
     normal: options.NormalValues = None,
     false_alarm_rate: options.FalseAlarmRate = None,
@@ -96,6 +99,7 @@ def fit(
         steps=steps,
         levels=_levels(levels),
         views_per_level=views_per_level,
+        day_first=day_first,
         others=others,
     )
     checkpoint = Checkpoint(f"{out}.checkpoint", resume=resume, seconds=checkpoint_seconds)

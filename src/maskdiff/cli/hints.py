@@ -6,6 +6,7 @@ from __future__ import annotations
 HINTS = {
     "columns": "--categorical NAME, --numeric NAME, --dates NAME",
     "contamination": "--contamination",
+    "day_first": "--day-first or --month-first",
     "device": "--device cpu",
     "drop": "--drop NAME",
     "encoding": "--encoding cp1252",
@@ -25,8 +26,8 @@ HINTS = {
 }
 
 
-def with_hint(error: Exception) -> str:
-    """What an error says, and behind it the flag that is the way out.
+def with_hint(error: Exception | Warning | str) -> str:
+    """What an error or a warning says, and behind it the flag that is the way out.
 
     >>> from maskdiff.errors import SettingError
     >>> with_hint(SettingError("the name x.xls does not say a format.", setting="format"))

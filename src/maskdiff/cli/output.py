@@ -121,6 +121,7 @@ class Output:
     @contextmanager
     def noting_warnings(self) -> Iterator[None]:
         """What the library warns of is noted once each; columns left out and empty rows are noted by the commands."""
+        from maskdiff.cli.hints import with_hint
         from maskdiff.errors import LeftOutWarning, NoEvidenceWarning
 
         with warnings.catch_warnings(record=True) as caught:
@@ -128,7 +129,7 @@ class Output:
             for category in (LeftOutWarning, NoEvidenceWarning):
                 warnings.simplefilter("ignore", category)
             yield
-        for text in dict.fromkeys(str(warning.message) for warning in caught):
+        for text in dict.fromkeys(with_hint(warning.message) for warning in caught):
             self.note(text)
 
 

@@ -5,7 +5,7 @@
 | true, True, TRUE, false, False, FALSE | boolean | yes |
 | a whole number, and no cell is missing | integer | yes |
 | a number | number | yes |
-| a date or date and time in ISO form | date | no: there it stays text |
+| a date or date and time, in a format of `column_types.date_formats` | date | no: there it stays text |
 | anything else | category | yes |
 
 CSV has no types, so the types of all its columns are decided this way: each column type says which texts are its own.
@@ -36,9 +36,10 @@ def without_missing(texts: pa.Array) -> pa.Array:
     return pc.if_else(missing, pa.scalar(None, texts.type), texts)
 
 
-def candidates(*, declared: bool) -> tuple[ColumnType, ...]:
+def candidates(name: str, *, declared: bool) -> tuple[ColumnType, ...]:
     """The types a column of texts may have, the most special first; `declared`: in a file that declares types."""
-    return tuple(one for one in most_special_first() if one.in_declared_texts or not declared)
+    fitting = (one for one in most_special_first() if one.fits_name(name))
+    return tuple(one for one in fitting if one.in_declared_texts or not declared)
 
 
 @dataclass
@@ -63,11 +64,11 @@ class TextTypes:
         return self.possible == (CATEGORY,)
 
     @property
-    def column_type(self) -> ColumnType:
-        """The most special type that all batches fit."""
+    def fitting(self) -> tuple[ColumnType, ...]:
+        """The types that all batches fit, the most special first."""
         if not self.seen:
-            return CATEGORY
-        return next(one for one in self.possible if one.csv_missing or not self.missing)
+            return (CATEGORY,)
+        return tuple(one for one in self.possible if one.csv_missing or not self.missing)
 
 
 def is_text(arrow_type: pa.DataType) -> bool:

@@ -156,7 +156,13 @@ def _normal_rows(
     reading = {**(getattr(detector, "columns", None) or {}), **(columns or ColumnOptions()).for_file(file, label)}
     if reading:
         detector.set_params(columns=reading)
-    return NormalTableRows(file, getattr(detector, "requested_columns", reading), labels, callback)
+    return NormalTableRows(
+        file,
+        getattr(detector, "requested_columns", reading),
+        labels,
+        callback,
+        day_first=getattr(getattr(detector, "encoder", None), "day_first", None),
+    )
 
 
 def _column(file: RowFile, detector: TokenDetector) -> str:

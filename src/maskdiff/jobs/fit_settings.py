@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from maskdiff.detectors import Detector, SequenceDetector, TableDetector, TextDetector
+from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.errors import SettingError
 from maskdiff.io.rows import RowFile
 from maskdiff.jobs.rows.table import check_present
@@ -65,7 +66,7 @@ class DetectorSettings:
 
     `reconstructor` is a name, or for texts the folder of a pre-trained masked model; `steps` is how long it trains.
     `levels` and `views_per_level` change the probes that go with it. `others` go to the detector as they are: seed,
-    preset, aggregate, ... None always means the detector's own default.
+    preset, aggregate, ... `day_first` is that of the table's encoder. None always means the detector's own default.
 
     >>> DetectorSettings(text="message", others={"seed": 7}).build()
     TextDetector(column='message', seed=7)
@@ -81,6 +82,7 @@ class DetectorSettings:
     steps: int | None = None
     levels: tuple[float, ...] | None = None
     views_per_level: int | None = None
+    day_first: bool | None = None
     others: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -94,6 +96,8 @@ class DetectorSettings:
             raise SettingError(
                 "a tokenizer and an embedder are for texts; say which column holds them.", setting="text"
             )
+        if self.column is not None and self.day_first is not None:
+            raise SettingError("the order of day and month is for the dates of a table, not for texts or sequences.")
         if self.column is not None and self.contamination is not None:
             raise SettingError(
                 "contamination is for tables; leave odd rows out of the file, or mark them by a label.", setting="label"
@@ -121,7 +125,14 @@ class DetectorSettings:
             return {"column": self.text, "tokenizer": self.tokenizer, "embedder": self.embedder}
         if self.sequence is not None:
             return {"column": self.sequence, "separator": self.separator}
-        return {"contamination": self.contamination}
+        return {"contamination": self.contamination, "encoder": self._encoder()}
+
+    def _encoder(self) -> TableEncoder | None:
+        """None for the one that goes with the detector."""
+        if self.day_first is None:
+            return None
+        encoder = TableEncoder(day_first=self.day_first)
+        return replace(encoder, tails=0) if self.others.get("preset") == "paper" else encoder
 
     def _reconstructor(self) -> Any:
         """By its name; made here where it is a pre-trained model or trains for a number of steps."""

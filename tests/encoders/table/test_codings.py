@@ -57,7 +57,15 @@ def test_an_end_that_many_rows_reach_is_a_bin_and_new_numbers_beyond_it_are_unli
 def test_dates_go_on() -> None:
     encoder = fitted([datetime(2024, 1, 1) + timedelta(days=n) for n in range(100)], bins=2, tails=5)
     assert encoder.schema_.fields[0].counts == (50, 50)
-    assert codes_of(encoder, [datetime(2023, 1, 1), datetime(2030, 1, 1)]) == [0, 1]
+    assert codes_of(encoder, [datetime(2023, 1, 1), datetime(2025, 4, 1)]) == [0, 1]
+
+
+def test_dates_further_out_than_a_year_and_than_the_learned_ones_are_apart_are_unseen() -> None:
+    encoder = fitted([datetime(2014, 1, 1) + timedelta(days=30 * n) for n in range(122)], bins=2)
+    years = [1900, 2003, 2005, 2032, 2035, 2999]
+    assert codes_of(encoder, [datetime(year, 12, 31) for year in years]) == [2, 2, 0, 1, 2, 2]
+    open_ended = fitted([datetime(2014, 1, 1) + timedelta(days=n) for n in range(100)], bins=2, tails=0)
+    assert codes_of(open_ended, [datetime(1900, 1, 1), datetime(2999, 12, 31)]) == [0, 1]
 
 
 @pytest.mark.parametrize("heavy", [0.0, 50.0, 1000.0], ids=["smallest", "middle", "largest"])

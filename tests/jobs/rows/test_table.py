@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
-from maskdiff.errors import UnknownColumnError
+from maskdiff import TableDetector
+from maskdiff.encoders.table.encoder import TableEncoder
+from maskdiff.errors import DateOrderWarning, UnknownColumnError
 from maskdiff.io import open_rows
-from maskdiff.jobs import NormalTableRows
+from maskdiff.jobs import NormalTableRows, fit_file, score_file
 from maskdiff.jobs.rows.labels import Labels
 
 from ...io.written import csv_file
@@ -28,3 +31,31 @@ def test_rows_that_are_not_normal_decide_no_types(tmp_path):
     assert found.n_rows == 2
     assert table["n"].to_pylist() == [1, 2]
     assert table["y"].null_count == 2
+
+
+DAYS = pd.date_range("2024-01-01", periods=120, freq="D")
+
+
+@pytest.mark.parametrize("written", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d %b %Y", "%Y%m%d", "%d-%m-%y %I:%M %p"])
+def test_dates_in_any_format_make_the_same_model_and_the_same_scores(written, tmp_path):
+    _write(tmp_path / "normal.csv", [*DAYS, *DAYS], written)
+    _write(tmp_path / "new.csv", [pd.Timestamp("2024-03-05"), pd.Timestamp("2199-12-31")], written)
+    detector = fit_file(str(tmp_path / "normal.csv"), detector=TableDetector("kernel"))
+    (field,) = (field for field in detector.encoder_.schema_ if field.name == "day")
+    assert (field.type, field.labels[0]) == ("date", "[2024-01-01, 2024-01-12]")
+    score_file(detector, str(tmp_path / "new.csv"), str(tmp_path / "scored.csv"))
+    scored = pd.read_csv(tmp_path / "scored.csv")
+    assert scored["is_anomaly"].tolist() == [False, True]
+
+
+def _write(path, days, written):
+    path.write_text("day,pet\n" + "".join(f"{day.strftime(written)},cat\n" for day in days), encoding="utf-8")
+
+
+def test_the_order_of_day_and_month_can_be_said_and_else_a_notice_says_which_was_taken(tmp_path):
+    path = csv_file(tmp_path, "day,pet\n01/02/2024,cat\n03/04/2024,cat\n")
+    with pytest.warns(DateOrderWarning, match="'day'"):
+        found = fit_file(str(path), detector=TableDetector("kernel", false_alarm_rate=0.5))
+    said = TableDetector("kernel", false_alarm_rate=0.5, encoder=TableEncoder(day_first=False))
+    months = [one.encoder_.schema_.fields[0].labels[0] for one in (found, fit_file(str(path), detector=said))]
+    assert months == ["2024-02-01", "2024-01-02"]

@@ -212,6 +212,7 @@ def learn_bins(learned: ColumnStatistics, bins: int, tails: int) -> tuple[Levels
     """Quantile bins, none of them empty. The end bins are labelled with the smallest and largest value seen."""
     column_type, sample = learned.type, learned.sample
     assert isinstance(column_type, NumericType)
+    within = column_type.limits(float(learned.range[0]), float(learned.range[1])) if tails else None
     tails = tails if column_type.has_tails else 0
     edges = quantile_edges(sample.values, sample.counts, bins, tails)
     held = np.bincount(np.searchsorted(edges, sample.values), weights=sample.counts) / sample.share
@@ -221,7 +222,6 @@ def learn_bins(learned: ColumnStatistics, bins: int, tails: int) -> tuple[Levels
     counts = held.round().astype(int).clip(1).tolist()
     # Inside the range every number has its bin; beyond it is as likely as that an end was reached by one row alone.
     once = int((sample.counts[[0, -1]] == 1).sum()) if tails else 0
-    within = (float(learned.range[0]), float(learned.range[1])) if tails else None
     coding = Bins(tuple(edges.tolist()), within)
     return coding, field_of(learned.name, column_type, coding, labels, counts, once)
 

@@ -40,11 +40,12 @@ class TableEncoder(Parameters):
 
     - Text, categoricals and booleans become one code per category. Numbers, dates, times and durations with more than
       `discrete_up_to` distinct values are cut into `bins` quantile bins, closed on the right; those with fewer are
-      categories, where 1, 1.0 and "1" are the same. A column of mixed types is categories by the canonical text of
-      each value.
+      categories, where 1, 1.0 and "1" are the same; dates always are in bins. A column of mixed types is categories by
+      the canonical text of each value.
     - Far out numbers are rare ones: the end bins of numbers are cut in half up to `tails` times, the smallest and the
-      largest number stand alone, and what is beyond them is unseen. With `tails` = 0, and for dates, which go on, the
-      end bins are open-ended.
+      largest number stand alone, and what is beyond them is unseen. Dates go on, so they have no tails: a date is
+      unseen where it is further beyond the learned dates than these are apart, and than a year. With `tails` = 0, and
+      for times and durations, the end bins are open-ended.
     - NaN, None, NA and NaT are missing: a code of its own where the normal rows had missing values, unseen elsewhere.
       An empty text is a category like any other. A constant column has one code; anything else is unseen there.
     - Beyond `max_categories`, only the most frequent categories keep their code; the others share one, "rare". The
@@ -60,6 +61,9 @@ class TableEncoder(Parameters):
         entry of `column_types.COLUMN_TYPES`. It wins over what the types of the cells say, and keeps a column that
         would be left out.
     max_categories, bins, discrete_up_to, tails, max_distinct : see above.
+    day_first : what comes first in dates of a file such as 03/04/2024: True the day, False the month. None: the order
+        that fits the whole column; where both do, that of the table's other dates, or else the day, with a
+        `DateOrderWarning`.
 
     Learned: `schema_`, `feature_names_in_`, `named_` (False: the columns came without names), `left_out_` (name ->
     reason).
@@ -84,6 +88,7 @@ class TableEncoder(Parameters):
     discrete_up_to: int = 20
     tails: int = 5
     max_distinct: int = 1_000_000
+    day_first: bool | None = None
 
     # Learning --------------------------------------------------------------------------------------------------------
 
@@ -137,6 +142,8 @@ class TableEncoder(Parameters):
             value = getattr(self, name)
             if not isinstance(value, int) or value < fewest:
                 raise SettingError(f"{name} must be an integer of at least {fewest}; got {value!r}.")
+        if self.day_first not in (None, True, False):
+            raise SettingError(f"day_first must be True, False or None; got {self.day_first!r}.")
         allowed = [*general_names(), DROP]
         for name, how in (self.columns or {}).items():
             if how not in allowed:

@@ -131,7 +131,8 @@ class ColumnStatistics:
         if self.levels is None:
             return
         if isinstance(self.found, NumericType):
-            if max(len(self.sample.values), len(self.levels)) > self.discrete_up_to:
+            few = max(len(self.sample.values), len(self.levels)) <= self.discrete_up_to
+            if not (few and self.found.has_levels):
                 self.levels = None
         elif len(self.levels) > self.max_distinct:
             self._forget(self.levels)

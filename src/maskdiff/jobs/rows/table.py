@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.types as pat
 
 from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, NumericType
+from maskdiff.encoders.table.column_types.date_order import choose_orders, without_other_order
 from maskdiff.encoders.table.encoder import DROP, TableEncoder
 from maskdiff.errors import UnknownColumnError
 from maskdiff.io.cell_texts import as_texts
@@ -22,6 +23,7 @@ class NormalTableRows:
     """The rows of a file to learn from. Constructing it reads the file once: columns get their types from all rows.
 
     `columns` says how to read single columns, as in `TableDetector`; those to be dropped are never looked at.
+    `day_first` says which comes first in dates such as 03/04/2024; None: what fits the whole column.
     """
 
     def __init__(
@@ -30,8 +32,10 @@ class NormalTableRows:
         columns: Mapping[str, str] | None = None,
         labels: Labels | None = None,
         callback: Callback | None = None,
+        day_first: bool | None = None,
     ) -> None:
         self.rows, self.columns, self.labels, self.callback = rows, dict(columns or {}), labels, callback
+        self.day_first = day_first
         names = rows.schema.names
         check_present(rows, [name for name, how in self.columns.items() if how != DROP])
         self.used = [at for at, name in enumerate(names) if self.columns.get(name) != DROP]
@@ -43,8 +47,7 @@ class NormalTableRows:
 
     def _look(self) -> None:
         """One pass: how many rows there are, and the type of each column of texts."""
-        possible = candidates(declared=self.rows.declares_types)
-        watches = {name: TextTypes(possible) for name in self._texts() if not self._stays_text(name)}
+        watches = {name: TextTypes(self._possible(name)) for name in self._texts() if not self._stays_text(name)}
         known = self.rows.n_rows if self.labels is None else None
         for batch in self._normal_batches():
             self.n_rows += batch.num_rows
@@ -56,7 +59,10 @@ class NormalTableRows:
                 break
         if self.labels is not None:
             self.labels.check_any_normal()
-        self.text_types = {name: watch.column_type for name, watch in watches.items()}
+        self.text_types = choose_orders({name: watch.fitting for name, watch in watches.items()})
+
+    def _possible(self, name: str) -> tuple[ColumnType, ...]:
+        return without_other_order(candidates(name, declared=self.rows.declares_types), self.day_first)
 
     def _stays_text(self, name: str) -> bool:
         """Whether the texts of a column are read as they are, by the type that was named for it."""

@@ -13,7 +13,7 @@ import pytest
 
 from maskdiff.encoders.table.encoder import TableEncoder
 
-from ..single_column import field_of
+from ..single_column import codes_of, field_of, fitted
 
 DAYS = [datetime(2024, 1, 1) + timedelta(days=n) for n in range(40)]
 
@@ -44,8 +44,10 @@ def test_moments_within_a_day_show_their_time() -> None:
     assert field.labels == ("[2024-01-01T00:00, 2024-01-01T00:19]", "(2024-01-01T00:19, 2024-01-01T00:39]")
 
 
-def test_few_distinct_dates_are_categories() -> None:
-    assert field_of([date(2024, 1, 1), datetime(2024, 1, 2, 5)] * 3).labels == ("2024-01-01", "2024-01-02T05:00:00")
+def test_few_distinct_dates_are_bins_too_as_others_will_follow() -> None:
+    encoder = fitted([date(2024, 1, 1), datetime(2024, 1, 2, 5)] * 3)
+    assert encoder.schema_.fields[0].labels == ("2024-01-01", "(2024-01-01, 2024-01-02]")
+    assert codes_of(encoder, [date(2024, 1, 1), date(2024, 6, 1), date(2026, 1, 1)]) == [0, 1, 2]
 
 
 def test_times_of_day_and_durations_are_cut_into_intervals_of_their_own() -> None:

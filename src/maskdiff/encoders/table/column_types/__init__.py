@@ -9,13 +9,14 @@ import pyarrow as pa
 
 from maskdiff.encoders.table.column_types.base import ColumnType, Key, NumericType, escaped
 from maskdiff.encoders.table.column_types.categories import BooleanType, CategoryType
-from maskdiff.encoders.table.column_types.dates import DateType, DurationType, TimeType
+from maskdiff.encoders.table.column_types.dates import FORMATTED, DateType, DurationType, TimeType
 from maskdiff.encoders.table.column_types.numbers import IntegerType, NumberType
 
 __all__ = [
     "CATEGORY",
     "COLUMN_TYPES",
     "ColumnType",
+    "DateType",
     "Key",
     "NumericType",
     "arrow_column_type",
@@ -32,6 +33,7 @@ COLUMN_TYPES: dict[str, ColumnType] = {
     "number": NumberType(),
     "integer": IntegerType(),
     "boolean": BooleanType(),
+    **{one.name: one for one in FORMATTED},
     "date": DateType(),
     "time": TimeType(),
     "duration": DurationType(),

@@ -92,6 +92,10 @@ class ColumnType:
     # Whether texts in a file that declares types (JSON, Parquet) can be of this type too.
     in_declared_texts = True
 
+    def fits_name(self, name: str) -> bool:
+        """Whether a column of this name may be of this type, if its texts are."""
+        return True
+
     def fits_csv(self, texts: pa.Array) -> bool:
         """Whether these distinct texts, none missing, are all of this type."""
         if self.csv_pattern is None or not all_match(texts, self.csv_pattern):
@@ -138,6 +142,12 @@ class NumericType(ColumnType):
     key_types: tuple[type, ...] = (int, float)
     # Whether the ends of the range are cut finer, and what is beyond it is unseen.
     has_tails = True
+    # Whether a few distinct values are levels, and any other value is unseen.
+    has_levels = True
+
+    def limits(self, low: float, high: float) -> tuple[float, float] | None:
+        """Beyond these a number is unseen, where the normal rows held numbers from `low` to `high`; None: nowhere."""
+        return (low, high) if self.has_tails else None
 
     def numbers(self, column: Column) -> FloatArray:
         """The number of each cell, NaN where it is missing or cannot be read, shape (n,)."""

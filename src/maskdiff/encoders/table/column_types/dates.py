@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import date, time, timedelta
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.types as pat
 
 from maskdiff.codes import FloatArray
-from maskdiff.encoders.table.arrays import is_text, ticks
-from maskdiff.encoders.table.cells import (
-    duration_text,
-    moment_text,
-    parse_duration,
-    parse_moment,
-    parse_time,
-    time_text,
+from maskdiff.encoders.table.arrays import DAY, declared, is_text, ticks
+from maskdiff.encoders.table.cells import duration_text, moment_text, parse_duration, parse_time, time_text
+from maskdiff.encoders.table.column_types.base import ColumnType, Key, NumericType, first_distinct, type_error
+from maskdiff.encoders.table.column_types.date_formats import (
+    COMPACT,
+    DAY_FIRST,
+    MILLISECONDS,
+    MONTH_FIRST,
+    SECONDS,
+    UNAMBIGUOUS,
+    DateFormat,
+    parse_date,
 )
-from maskdiff.encoders.table.column_types.base import Key, NumericType, first_distinct, type_error
 
 if TYPE_CHECKING:
     from maskdiff.encoders.table.columns import Column
 
-ISO = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?$"
+# In ticks, and a leap year.
+YEAR = 366 * DAY
 
 
 class TickType(NumericType):
@@ -40,6 +47,10 @@ class TickType(NumericType):
     # NumPy's units of time from coarse to fine: the first that keeps all bounds of a column apart is used.
     units: tuple[str, ...] = ()
 
+    def holds(self, arrow_type: pa.DataType) -> bool:
+        """Whether arrow columns of this type hold its ticks."""
+        return self.is_arrow(arrow_type)
+
     def key(self, text: str) -> Key | None:
         try:
             return self.parse(text)
@@ -49,13 +60,13 @@ class TickType(NumericType):
     def keys(self, column: Column, values: pa.Array) -> Sequence[Key | None]:
         if is_text(values.type):
             return [self.key(text) for text in values.to_pylist()]
-        if not self.is_arrow(values.type):
+        if not self.holds(values.type):
             raise type_error(column, self, values.type)
         keys: list[Key | None] = ticks(values).tolist()
         return keys
 
     def numbers(self, column: Column) -> FloatArray:
-        if not self.is_arrow(column.array.type):
+        if not self.holds(column.array.type):
             return super().numbers(column)
         return np.where(column.missing, np.nan, ticks(column.array))
 
@@ -73,23 +84,85 @@ class TickType(NumericType):
 
 
 class DateType(TickType):
-    """Dates, and dates with a time of day."""
+    """Dates, and dates with a time of day, in formats that a cell alone tells.
+
+    Time goes on, so a few dates are bins too, not the only ones there are; what is further from the learned dates than
+    they are from each other, and further than a year, is unseen.
+    """
 
     name = "date"
     plural = "dates"
+    has_levels = False
     python_types = (date, np.datetime64)
-    csv_pattern = ISO
-    parse = staticmethod(parse_moment)
+    parse = staticmethod(parse_date)
     tick_text = staticmethod(moment_text)
     units = ("D", "m", "s", "us")
+    formats: tuple[DateFormat, ...] = UNAMBIGUOUS
 
     def is_arrow(self, arrow_type: pa.DataType) -> bool:
+        return self.holds(arrow_type)
+
+    def holds(self, arrow_type: pa.DataType) -> bool:
         return bool(pat.is_date(arrow_type) or pat.is_timestamp(arrow_type))
+
+    def together(self, other: ColumnType) -> ColumnType | None:
+        """Dates in a format of their own, for any date type also reads those that a cell alone tells."""
+        return other if isinstance(other, DateType) and type(self) is DateType else super().together(other)
+
+    def limits(self, low: float, high: float) -> tuple[float, float] | None:
+        margin = max(high - low, YEAR)
+        return low - margin, high + margin
+
+    def fits_csv(self, texts: pa.Array) -> bool:
+        trimmed = pc.utf8_trim_whitespace(texts)
+        looks = [pc.match_substring_regex(trimmed, one.pattern) for one in self.formats]
+        return bool(pc.all(reduce(pc.or_, looks)).as_py()) and None not in map(self.key, texts.to_pylist())
 
     def from_csv(self, texts: pa.Array) -> pa.Array:
         distinct = texts.dictionary_encode()
-        moments = pa.array([parse_moment(text) for text in distinct.dictionary.to_pylist()], pa.int64())
+        moments = pa.array([parse_date(text) for text in distinct.dictionary.to_pylist()], pa.int64())
         return moments.take(distinct.indices).cast(pa.timestamp("us"))
+
+
+class FormattedDateType(DateType):
+    """Dates in a format that only the whole column tells, beside those that a cell alone tells."""
+
+    general = "date"
+
+    def __init__(self, name: str, own: DateFormat, hint: str | None = None) -> None:
+        self.name, self.own, self.hint = name, own, hint
+        self.formats = (own,) if hint or own is COMPACT else (own, *UNAMBIGUOUS)
+
+    def is_arrow(self, arrow_type: pa.DataType) -> bool:
+        return False
+
+    def together(self, other: ColumnType) -> ColumnType | None:
+        return self if type(other) is DateType else super().together(other)
+
+    def key(self, text: str) -> Key | None:
+        ticks = self.own.ticks(text.strip())
+        return super().key(text) if ticks is None else ticks
+
+    def fits_name(self, name: str) -> bool:
+        return self.hint is None or re.search(self.hint, name) is not None
+
+    def from_csv(self, texts: pa.Array) -> pa.Array:
+        return declared(texts, self.name)
+
+
+# Names of columns whose large integers are moments: created_at, startTime, ts, "event date".
+MOMENT_NAME = (
+    r"(?i:^|[^a-z])(?i:ts|at|on|time|date|datetime|timestamp|epoch|unix|when)(?i:$|[^a-z])|[a-z](?:At|Time|Date)$"
+)
+MONTH_FIRST_DATE = FormattedDateType("month_first_date", MONTH_FIRST)
+DAY_FIRST_DATE = FormattedDateType("day_first_date", DAY_FIRST)
+FORMATTED = (
+    FormattedDateType("epoch_seconds", SECONDS, MOMENT_NAME),
+    FormattedDateType("epoch_milliseconds", MILLISECONDS, MOMENT_NAME),
+    FormattedDateType("compact_date", COMPACT),
+    MONTH_FIRST_DATE,
+    DAY_FIRST_DATE,
+)
 
 
 class TimeType(TickType):
