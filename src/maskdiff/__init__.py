@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from maskdiff import (
         bench,
         calibration,
+        checks,
         codes,
         datasets,
         detectors,
@@ -83,6 +84,7 @@ _HOMES = {
 _ROOMS = (
     "bench",
     "calibration",
+    "checks",
     "codes",
     "datasets",
     "detectors",
@@ -127,6 +129,7 @@ __all__ = [
     "TransformerReconstructor",
     "bench",
     "calibration",
+    "checks",
     "codes",
     "datasets",
     "detectors",

@@ -9,8 +9,9 @@ import pytest
 import typer
 
 import maskdiff
+from maskdiff.checks import Check
 from maskdiff.cli.app import app
-from maskdiff.cli.hints import HINTS, with_hint
+from maskdiff.cli.hints import CHECK_HINTS, HINTS, check_with_hint, with_hint
 from maskdiff.errors import BadLineError, SettingError
 from maskdiff.io import FORMATS
 from maskdiff.score import AGGREGATES
@@ -43,13 +44,21 @@ def test_every_setting_that_an_error_names_has_a_flag():
 def test_every_flag_of_a_hint_is_an_option_of_a_command():
     commands = typer.main.get_command(app).commands.values()
     options = {flag for command in commands for parameter in command.params for flag in flags_of(parameter)}
-    hinted = {word for hint in HINTS.values() for word in hint.replace(",", " ").split() if word.startswith("-")}
+    hints = [*HINTS.values(), *CHECK_HINTS.values()]
+    hinted = {word for hint in hints for word in hint.replace(",", " ").split() if word.startswith("-")}
     assert hinted <= options
 
 
 def test_an_error_without_a_setting_is_shown_as_it_is():
     assert with_hint(SettingError("no.")) == "no."
     assert with_hint(BadLineError("line 3.", setting="on_bad_lines")).endswith("--on-bad-lines skip.)")
+
+
+def test_a_check_names_the_flag_with_what_to_set_it_to():
+    found = Check("few_calibration_rows", "few.", {"higher_rate": 0.05})
+    assert check_with_hint(found) == "few. (On the command line: --false-alarm-rate 0.05.)"
+    assert check_with_hint(Check("few_calibration_rows", "few.", {"higher_rate": None})) == "few."
+    assert check_with_hint(Check("unknown_columns", "x.", {"columns": ["x"]})) == "x."
 
 
 @pytest.mark.parametrize(

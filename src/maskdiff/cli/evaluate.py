@@ -50,6 +50,7 @@ def evaluate(
             force=force,
         )
     output.skipped(found.skipped)
+    output.checks(found.checks)
     output.facts(command="evaluate", **found.to_record(), plot=plot, skipped_lines=found.skipped.lines)
     output.say(*_lines(found), *([f"wrote {printable(plot)}"] if plot else []))
 

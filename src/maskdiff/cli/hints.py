@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from maskdiff.checks import Check
+
 # The setting an error names -> how to give it here.
 HINTS = {
     "columns": "--categorical NAME, --numeric NAME, --dates NAME",
@@ -25,6 +31,12 @@ HINTS = {
     "text": "--text NAME",
 }
 
+# The check that found something -> the flag that is the way out, filled in with its details.
+CHECK_HINTS = {
+    "few_calibration_rows": "--false-alarm-rate {higher_rate}",
+    "one_column": "fit with --drop {column}",
+}
+
 
 def with_hint(error: Exception | Warning | str) -> str:
     """What an error or a warning says, and behind it the flag that is the way out.
@@ -35,3 +47,18 @@ def with_hint(error: Exception | Warning | str) -> str:
     """
     hint = HINTS.get(getattr(error, "setting", None) or "")
     return str(error) if hint is None else f"{error} (On the command line: {hint}.)"
+
+
+def check_with_hint(check: Check) -> str:
+    """What a check says, and behind it the flag that is the way out, where it knows what to set.
+
+    >>> from maskdiff.checks import Check
+    >>> check_with_hint(Check("one_column", "all due to 'claim no'.", {"column": "claim no"}))
+    "all due to 'claim no'. (On the command line: fit with --drop 'claim no'.)"
+    """
+    known = {name: shlex.quote(str(value)) for name, value in check.details.items() if value is not None}
+    try:
+        hint = CHECK_HINTS[check.name].format_map(known)
+    except KeyError:  # no flag, or nothing to set it to
+        return check.message
+    return f"{check.message} (On the command line: {hint}.)"

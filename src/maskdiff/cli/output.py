@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from maskdiff.checks import Check
     from maskdiff.explanations.shading import Piece
     from maskdiff.io import SkippedLines
     from maskdiff.progress import Progress
@@ -81,6 +82,13 @@ class Output:
     def skipped(self, skipped: SkippedLines) -> None:
         if skipped.lines:
             self.note(f"{counted(skipped.lines, 'line')} could not be read and left out; the first is {skipped.first}")
+
+    def checks(self, checks: Sequence[Check]) -> None:
+        """What to know before the alarms are believed, with the flag that is the way out."""
+        from maskdiff.cli.hints import check_with_hint
+
+        for check in checks:
+            self.note(check_with_hint(check))
 
     def interrupted(self, written: WrittenFiles) -> str:
         """What an interruption left: which files were written, and which were not."""

@@ -44,5 +44,7 @@ def report(
             force=force,
         )
     output.skipped(done.skipped)
-    output.facts(command="report", report=out, bytes=done.size, skipped_lines=done.skipped.lines)
+    output.checks(done.checks)
+    checks = [check.to_record() for check in done.checks]
+    output.facts(command="report", report=out, bytes=done.size, skipped_lines=done.skipped.lines, checks=checks)
     output.say(f"wrote {printable(out)} ({done.size / 1000:,.0f} kB)")

@@ -61,8 +61,7 @@ def score(
 
 
 def _show(output: Output, summary: ScoreSummary, out: str, seconds: float) -> None:
-    if summary.ignored:
-        output.note(f"ignored, for the model has never seen them: {', '.join(summary.ignored)}")
+    output.checks(summary.checks)
     output.skipped(summary.skipped)
     output.empty(summary.empty)
     output.facts(
@@ -75,6 +74,7 @@ def _show(output: Output, summary: ScoreSummary, out: str, seconds: float) -> No
         **_promise_facts(summary),
         ignored_columns=summary.ignored,
         skipped_lines=summary.skipped.lines,
+        checks=[check.to_record() for check in summary.checks],
         seconds=round(seconds, 3),
     )
     share = percent(summary.anomalies / max(summary.rows, 1))

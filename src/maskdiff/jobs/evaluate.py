@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from maskdiff.checks import Check, CheckCounts, run_checks
 from maskdiff.codes import BoolArray, FloatArray
-from maskdiff.detectors import Detector
 from maskdiff.errors import InputError, NoEvidenceWarning
 from maskdiff.io.formats import open_rows
 from maskdiff.io.rows import ReadOptions, RowFile, SkippedLines
@@ -28,6 +28,7 @@ class Evaluation:
 
     `empty_rows` have no evidence (a text without a token), so their score is NaN. They count in every measure, as rows
     that are never alarms and are less odd than any other. `scores` and `is_odd` are those of the labelled rows, (n,).
+    `checks` is what to know about the false alarms: only rows labelled normal are looked at.
     """
 
     rows: int
@@ -44,6 +45,7 @@ class Evaluation:
     scores: FloatArray = field(repr=False)
     is_odd: BoolArray = field(repr=False)
     skipped: SkippedLines = field(default_factory=SkippedLines, repr=False)
+    checks: list[Check] = field(default_factory=list, repr=False)
 
     @property
     def ranking(self) -> FloatArray:
@@ -52,7 +54,9 @@ class Evaluation:
 
     def to_record(self) -> dict[str, Any]:
         """The measures as a dict of plain values."""
-        return {name: value for name, value in vars(self).items() if name not in ("scores", "is_odd", "skipped")}
+        left_out = ("scores", "is_odd", "skipped", "checks")
+        measures = {name: value for name, value in vars(self).items() if name not in left_out}
+        return measures | {"checks": [check.to_record() for check in self.checks]}
 
 
 def evaluate_file(
@@ -91,25 +95,36 @@ def evaluate_file(
     rate = detector.calibration_.rate_or_default(rate)  # one that cannot be promised is refused before reading
     with open_rows(rows, reading) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoEvidenceWarning)  # the evaluation says how many rows are empty
-        scores, is_odd = _labelled_scores(file, detector, Labels(label, normal), callback)
-    measures = measure(scores, is_odd, detector.threshold(rate))
-    found = Evaluation(**measures, false_alarm_rate_promised=rate, scores=scores, is_odd=is_odd, skipped=file.skipped)
+        counts = CheckCounts(detector, false_alarm_rate=rate, labelled_normal=True)
+        scores, is_odd = _labelled_scores(file, counts, Labels(label, normal), callback)
+    found = Evaluation(
+        **measure(scores, is_odd, detector.threshold(rate)),
+        false_alarm_rate_promised=rate,
+        scores=scores,
+        is_odd=is_odd,
+        skipped=file.skipped,
+        checks=run_checks(counts),
+    )
     if plot is not None:
         draw_curves(found, plot, force=force)
     return found
 
 
 def _labelled_scores(
-    file: RowFile, detector: Detector, labels: Labels, callback: Callback | None
+    file: RowFile, counts: CheckCounts, labels: Labels, callback: Callback | None
 ) -> tuple[FloatArray, BoolArray]:
-    """The score of every labelled row, and whether it is labelled as an anomaly."""
+    """The score of every labelled row, and whether it is labelled as an anomaly; normal rows are counted."""
+    detector = counts.detector
     model_rows, place = rows_for(file, detector), place_of(file, labels.column)
+    counts.unknown = [name for name in model_rows.ignored if name != labels.column]
     scores, odd, done = [np.empty(0)], [np.empty(0, dtype=np.bool_)], 0
     for batch in model_rows.batches():
         cells = batch.column(place)
         anomaly = labels.is_anomaly(cells)
         labelled = anomaly | labels.is_normal(cells)
-        scores.append(detector.anomaly_score(model_rows.read(batch, done + 1))[labelled])
+        verdicts = detector.judge(model_rows.read(batch, done + 1), counts.false_alarm_rate)
+        scores.append(verdicts.anomaly_score[labelled])
+        counts.add(verdicts.take(labelled & ~anomaly))
         odd.append(anomaly[labelled])
         done += batch.num_rows
         if callback is not None:

@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from maskdiff.checks import Check
 from maskdiff.errors import NoEvidenceWarning
 from maskdiff.io.formats import open_rows
 from maskdiff.io.outputs import check_output
@@ -18,12 +19,16 @@ from maskdiff.report import PAGE, ReportBuilder, write_page
 
 @dataclass(frozen=True)
 class ReportSummary:
-    """How many rows were scored and called anomalies, the size of the page, and the lines that could not be read."""
+    """How many rows were scored and called anomalies, the size of the page, and the lines that could not be read.
+
+    `checks` is what to know before the anomalies are believed; the page says it too.
+    """
 
     rows: int
     anomalies: int
     size: int
     skipped: SkippedLines = field(default_factory=SkippedLines)
+    checks: list[Check] = field(default_factory=list)
 
 
 def report_file(
@@ -59,6 +64,7 @@ def report_file(
     with open_rows(rows, reading) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoEvidenceWarning)  # the page says how many rows are empty
         model_rows = rows_for(file, detector)
+        builder.check_counts.unknown = model_rows.ignored
         for batch in model_rows.batches():
             first = builder.n_rows + 1
             verdicts = detector.judge(model_rows.read(batch, first), builder.rate)
@@ -68,4 +74,4 @@ def report_file(
     path = model_path(model)
     name = None if path is None else Path(path).name
     write_page(builder.html(source=Path(file.name).name, model=name, title=title), out, force=force)
-    return ReportSummary(builder.n_rows, builder.n_alarms, Path(out).stat().st_size, file.skipped)
+    return ReportSummary(builder.n_rows, builder.n_alarms, Path(out).stat().st_size, file.skipped, builder.checks())

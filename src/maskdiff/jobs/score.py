@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
+from maskdiff.checks import Check, CheckCounts, run_checks
 from maskdiff.codes import BoolArray, FloatArray
 from maskdiff.errors import NoEvidenceWarning, SettingError
 from maskdiff.io.base import WriteOptions
@@ -54,7 +55,7 @@ class ScoreSummary:
 
     `empty` rows hold nothing to judge them by (a text without a token): their score is null, their p-value 1, and they
     are never anomalies. `threshold` and `false_alarm_rate` are the promise that was kept, None where
-    `false_discovery_rate` was.
+    `false_discovery_rate` was. `checks` is what to know before the anomalies are believed.
     """
 
     rows: int = 0
@@ -66,6 +67,12 @@ class ScoreSummary:
     false_discovery_rate: float | None = None
     ignored: list[str] = field(default_factory=list)
     skipped: SkippedLines = field(default_factory=SkippedLines)
+    checks: list[Check] = field(default_factory=list)
+
+    @property
+    def expected_false_alarms(self) -> float | None:
+        """About how many anomalies there would be if all rows were normal; None with a false-discovery rate."""
+        return None if self.false_alarm_rate is None else self.false_alarm_rate * (self.rows - self.empty)
 
 
 def score_batch(model: Model, batch: pa.RecordBatch, options: ScoreOptions | None = None) -> pa.RecordBatch:
@@ -124,7 +131,7 @@ def score_file(
         with open_writer(out, scoring.schema, _like(file, out, writing)) as write:
             for batch in scoring.batches():
                 write(batch)
-    return replace(scoring.summary, skipped=file.skipped)
+    return replace(scoring.summary, skipped=file.skipped, checks=run_checks(scoring.counts))
 
 
 class Scoring:
@@ -143,6 +150,12 @@ class Scoring:
             rate = self.detector.false_alarm_rate if options.false_alarm_rate is None else options.false_alarm_rate
             self.summary.threshold = threshold
             self.summary.false_alarm_rate = self.detector.calibration_.rate_or_default(rate)
+        self.counts = CheckCounts(
+            self.detector,
+            false_alarm_rate=options.false_alarm_rate,
+            false_discovery_rate=options.false_discovery_rate,
+            unknown=self.model_rows.ignored,
+        )
         self._scores: list[FloatArray] = []
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -157,6 +170,7 @@ class Scoring:
             done = self.summary.rows
             verdicts = self.detector.judge(self.model_rows.read(batch, done + 1), self.options.false_alarm_rate)
             self._count(verdicts.anomaly_score, verdicts.is_anomaly)
+            self.counts.add(verdicts)
             yield Judged(batch, done + np.arange(batch.num_rows), verdicts)
 
     def _count(self, scores: FloatArray, alarms: BoolArray) -> None:
@@ -196,6 +210,7 @@ class Scoring:
     def _selected(self, rate: float) -> BoolArray:
         alarm = self.detector.calibration_.select(np.concatenate([*self._scores, np.empty(0)]), rate)
         self.summary.anomalies = int(alarm.sum())
+        self.counts.select(alarm)
         return alarm
 
     def _write(self, judged: Judged) -> pa.RecordBatch:

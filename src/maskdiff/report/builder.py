@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from maskdiff.checks import Check, CheckCounts, run_checks
 from maskdiff.detectors import Detector, Verdicts
 from maskdiff.encoders.table.input import Table
 from maskdiff.encoders.tokens.input import TokenRows
@@ -54,6 +55,7 @@ class ReportBuilder:
         self.rate = detector.calibration_.rate_or_default(rate)
         self.threshold = detector.threshold(self.rate)
         self.content = ROW_CONTENTS[detector.encoder_.parts](detector)
+        self.check_counts = CheckCounts(detector, false_alarm_rate=self.rate)
         self.n_rows = self.n_alarms = self.n_empty = 0
         self.first_row: int | None = None
         self.highest_score = 0.0
@@ -100,6 +102,11 @@ class ReportBuilder:
         self.highest_score = max(self.highest_score, float(scores.max(initial=0.0)))
         self.scores.add(scores)
         self.content.count(rows, verdicts)
+        self.check_counts.add(verdicts)
+
+    def checks(self) -> list[Check]:
+        """What to know before the anomalies so far are believed."""
+        return run_checks(self.check_counts)
 
     def html(
         self,

@@ -113,5 +113,6 @@ def display_value(value: str, *, number: bool = False) -> str:
 
 # The filters of the templates, by name.
 FILTERS = {
-    filter.__name__: filter for filter in (count, percent, per_thousand, factor, rate, score, p_value, display_value)
+    filter.__name__: filter
+    for filter in (count, percent, per_thousand, factor, rate, score, p_value, make_visible, display_value)
 }

@@ -91,6 +91,7 @@ def render(builder: ReportBuilder, *, source: str | None, model: str | None, tit
             **distribution(builder),
             score_shares=content.score_shares(),
             drift=content.drift(),
+            checks=builder.checks(),
             model=model_facts(builder, model),
         )
     )

@@ -1,0 +1,58 @@
+"""What a check finds, and from where on it says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from maskdiff.errors import SettingError
+
+
+@dataclass(frozen=True)
+class Check:
+    """Something to know before the alarms are believed.
+
+    `name` says what it is about, `message` what was found and the way out, `details` the numbers behind it.
+    """
+
+    name: str
+    message: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_record(self) -> dict[str, Any]:
+        """As a dict of plain values."""
+        return {"name": self.name, "message": self.message, "details": dict(self.details)}
+
+
+@dataclass(frozen=True)
+class CheckSettings:
+    """From where on a check says something.
+
+    Fewer than `fewest_alarms` alarms say nothing about their number or their columns. One column is named where
+    `one_column_share` of the alarms are mostly due to it and it adds `least_growth` times as much to them as to other
+    rows. The number of alarms is far off where it is outside the `interval` that chance allows, `times_promised` times
+    too high or too low; as odd rows are what is looked for, too many also need a column that drifted strongly, or a
+    share of rows that look normal below `least_normal_share`. A threshold rests on too few calibration rows where
+    fewer than `fewest_above` are as high; then the first of `higher_rates` that does better is named. A false-discovery
+    rate does so where more than `fewest_alarms` rows, and more than `largest_needed_share` of all, would have to score
+    above every calibration row. At most `most_named` columns are named as those that drifted most.
+    """
+
+    fewest_alarms: int = 10
+    one_column_share: float = 0.8
+    least_growth: float = 1.5
+    interval: float = 0.999
+    times_promised: float = 3.0
+    least_normal_share: float = 0.5
+    fewest_above: int = 3
+    largest_needed_share: float = 0.01
+    higher_rates: tuple[float, ...] = (0.05, 0.1, 0.2)
+    most_named: int = 3
+
+    def __post_init__(self) -> None:
+        shares = (self.one_column_share, self.interval, self.least_normal_share, self.largest_needed_share)
+        if not all(0 < share <= 1 for share in (*shares, *self.higher_rates)):
+            raise SettingError(f"shares and rates must be above 0 and at most 1; got {self}.")
+        if min(self.fewest_alarms, self.least_growth, self.times_promised, self.fewest_above, self.most_named) < 1:
+            raise SettingError(f"numbers and factors must be at least 1; got {self}.")

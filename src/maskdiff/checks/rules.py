@@ -1,0 +1,189 @@
+"""The rules: each looks at the counts of a run and says one thing, or nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from maskdiff.checks.base import Check, CheckSettings
+from maskdiff.checks.counts import CheckCounts
+from maskdiff.checks.drifted import DriftedColumn, drift_sentence, drifted_columns
+from maskdiff.codes import Field
+
+
+def unknown_columns(counts: CheckCounts, settings: CheckSettings) -> Check | None:
+    """Columns of the file that the model never saw."""
+    if not counts.unknown:
+        return None
+    message = f"ignored, for the model has never seen them: {', '.join(counts.unknown)}."
+    return Check("unknown_columns", message, {"columns": counts.unknown})
+
+
+def few_calibration_rows(counts: CheckCounts, settings: CheckSettings) -> Check | None:
+    """A threshold that rests on so few calibration rows that hardly any row scores above it."""
+    rate, n = counts.false_alarm_rate, len(counts.calibration)
+    if rate is None:
+        return _few_for_discoveries(counts, settings)
+    above = counts.n_above(rate)
+    if above >= settings.fewest_above:
+        return None
+    finest = counts.calibration.finest_rate
+    better = next((r for r in settings.higher_rates if r > rate and counts.n_above(r) >= settings.fewest_above), None)
+    highest = "the highest" if above == 1 else f"the {above} highest"
+    higher = "" if better is None else f" A promise of {_percent(better)} rests on {counts.n_above(better)}."
+    ways = "Learn from more normal rows" + ("." if better is None else ", or promise the higher rate.")
+    message = (
+        f"the threshold rests on {highest} of only {n:,} calibration rows, so that few odd rows score above it and "
+        f"other normal rows would move it. With {n:,} rows {_percent(finest)} is the finest rate that can be promised, "
+        f"and {_percent(rate)} is promised.{higher} {ways}"
+    )
+    details = {"calibration_rows": n, "rows_above": above, "finest_rate": finest, "rate": rate, "higher_rate": better}
+    return Check("few_calibration_rows", message, details)
+
+
+def _few_for_discoveries(counts: CheckCounts, settings: CheckSettings) -> Check | None:
+    """Benjamini-Hochberg reports nothing unless enough rows have the smallest p-value there is."""
+    rate, n = counts.false_discovery_rate, len(counts.calibration)
+    assert rate is not None
+    needed = math.ceil(counts.rows * counts.calibration.finest_rate / rate)
+    if needed <= max(settings.fewest_alarms, settings.largest_needed_share * counts.rows):
+        return None
+    message = (
+        f"with only {n:,} calibration rows nothing is reported unless at least {needed:,} of the {counts.rows:,} rows "
+        f"score above all of them. Learn from more normal rows, or promise a false-alarm rate instead."
+    )
+    return Check("few_calibration_rows", message, {"calibration_rows": n, "rows_needed": needed, "rate": rate})
+
+
+def number_of_alarms(counts: CheckCounts, settings: CheckSettings) -> Check | None:
+    """Far more, or far fewer, alarms than promised, and the columns that drifted."""
+    rate = counts.false_alarm_rate
+    if rate is None or not counts.rows:
+        return None
+    expected, (fewest, most) = rate * counts.rows, _by_chance(counts, settings.interval)
+    drifted = drifted_columns(counts.codes, settings.most_named) if counts.codes is not None else []
+    many = counts.alarms > most and counts.alarms >= max(settings.times_promised * expected, settings.fewest_alarms)
+    few = counts.alarms < fewest and counts.alarms * settings.times_promised <= expected
+    if not few and not (many and _other_rows(counts, settings, drifted)):
+        return None
+    name = "more_alarms_than_promised" if many else "fewer_alarms_than_promised"
+    details = {
+        "rows": counts.rows,
+        "alarms": counts.alarms,
+        "expected": expected,
+        "share_that_looks_normal": counts.normal_share,
+        "drift": [column.to_record() for column in drifted],
+    }
+    return Check(name, (_many if many else _few)(counts, expected, drift_sentence(drifted)), details)
+
+
+def _by_chance(counts: CheckCounts, interval: float) -> tuple[float, float]:
+    """The fewest and the most alarms that chance gives where all rows are normal and the promise holds.
+
+    The rate that a threshold truly has is itself uncertain, the more so the fewer calibration rows are above it: it
+    has a beta distribution. Equal calibration scores lower it, so that those above are counted.
+    """
+    from scipy.stats import betabinom
+
+    assert counts.false_alarm_rate is not None
+    n = len(counts.calibration)
+    above = int((counts.calibration.scores > counts.calibration.threshold(counts.false_alarm_rate)).sum())
+    tail = (1 - interval) / 2
+    fewest = betabinom.ppf(tail, counts.rows, above, n + 1 - above) if above else 0.0
+    return float(fewest), float(betabinom.ppf(1 - tail, counts.rows, above + 1, n - above))
+
+
+def _other_rows(counts: CheckCounts, settings: CheckSettings, drifted: list[DriftedColumn]) -> bool:
+    """Whether many alarms may come from rows that are not like those learned from, rather than from odd ones."""
+    strong = any(column.level == "strong" for column in drifted)
+    return counts.labelled_normal or strong or counts.normal_share < settings.least_normal_share
+
+
+def _many(counts: CheckCounts, expected: float, drift: str) -> str:
+    rows = "rows labelled normal" if counts.labelled_normal else "rows"
+    share = f"About {counts.normal_share:.0%} of them look like the rows it learned from. "
+    either = "" if counts.labelled_normal else "Either many rows are odd, or normal rows have changed. "
+    return (
+        f"{counts.alarms:,} of {counts.rows:,} {rows} are alarms, far more than the {_about(expected)} that "
+        f"{_percent(expected / counts.rows)} of normal rows are. {share}{drift}"
+        f"{either}If these rows are normal, learn again from such rows."
+    )
+
+
+def _few(counts: CheckCounts, expected: float, drift: str) -> str:
+    rows = "rows labelled normal" if counts.labelled_normal else "rows"
+    return (
+        f"{counts.alarms:,} of {counts.rows:,} {rows} are alarms, far fewer than the {_about(expected)} that "
+        f"{_percent(expected / counts.rows)} of normal rows are: these vary less than the rows it was calibrated on. "
+        f"They may be rows it learned from, or only a part of what is normal. {drift}".rstrip()
+    )
+
+
+def one_column(counts: CheckCounts, settings: CheckSettings) -> Check | None:
+    """Nearly all alarms mostly due to one column."""
+    columns = counts.strongest
+    if columns is None or len(columns.schema) < 2 or counts.alarms < settings.fewest_alarms:
+        return None
+    carried = np.array([by_code.sum() for by_code in columns.carried])
+    at = int(carried.argmax())
+    field, n = columns.schema.fields[at], int(carried[at])
+    if n < settings.one_column_share * counts.alarms or columns.growth(at) < settings.least_growth:
+        return None
+    what, unseen = _what_is_odd(field, columns.carried[at]), int(columns.carried[at][-1])
+    message = f"{n:,} of {counts.alarms:,} alarms are mostly due to the column {field.name!r}: {what}."
+    if field.name in counts.detector.encoder_.feature_names_in_:
+        message += (
+            " If it says nothing about whether a row is odd, as an id does not, learn without it: "
+            f"columns={{{field.name!r}: 'drop'}}."
+        )
+    details = {"column": field.name, "alarms": n, "of": counts.alarms, "unseen": unseen}
+    return Check("one_column", message, details)
+
+
+# A field's type -> what a value there is that has no code.
+_NEVER_SEEN = {
+    "number": "a number beyond all it has seen, or nothing it can read",
+    "date": "a date beyond all it has seen, or nothing it can read",
+}
+
+
+def _what_is_odd(field: Field, by_code: np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:
+    n, most = int(by_code.sum()), int(by_code.argmax())
+    if 2 * by_code[most] <= n:
+        return "its values are known, but unusual in their rows"
+    share = "all have" if by_code[most] == n else f"{by_code[most]:,} have"
+    if most < field.size:
+        return f"{share} {field.label(most)} there"
+    return f"{share} {_NEVER_SEEN.get(field.type, 'a value there that it has never seen')}"
+
+
+def _about(expected: float) -> str:
+    return f"{expected:.1g}" if expected < 1 else f"{expected:,.0f}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g}%"
+
+
+# In the order in which they are read. Rows equal to rows learned from will have a rule of their own.
+RULES: tuple[Callable[[CheckCounts, CheckSettings], Check | None], ...] = (
+    unknown_columns,
+    few_calibration_rows,
+    one_column,
+    number_of_alarms,
+)
+
+
+def run_checks(counts: CheckCounts, settings: CheckSettings | None = None) -> list[Check]:
+    """What there is to know about the rows counted so far.
+
+    >>> from maskdiff import TableDetector
+    >>> detector = TableDetector("kernel").fit([["cat", "meow"], ["dog", "woof"]] * 50)
+    >>> counts = CheckCounts(detector).add(detector.judge([["cat", "woof"], ["cat", "meow"]]))
+    >>> [check.name for check in run_checks(counts)]
+    ['few_calibration_rows']
+    """
+    found = (rule(counts, settings or CheckSettings()) for rule in RULES)
+    return [check for check in found if check is not None]
