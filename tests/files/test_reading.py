@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from maskdiff import TableEncoder
+from maskdiff.encoders.table.input import column_of
 from maskdiff.errors import MaskdiffWarning
 from maskdiff.io import ReadOptions, open_rows
 from maskdiff.jobs import read_table
@@ -17,24 +18,27 @@ from maskdiff.jobs import read_table
 from .case import LEFT_OUT, Case, Expected
 from .catalog import CASES
 
+# What the keys of a column stand for, where they are not the values themselves.
+VALUES: dict[str, Any] = {
+    "date": lambda key: None if key is None else datetime(1970, 1, 1) + timedelta(microseconds=key),
+    "boolean": lambda key: key == "True",
+}
+
 
 def read(path: Path | str, **reading: Any) -> Any:
     with open_rows(str(path), ReadOptions(**reading)) as rows:
         return read_table(rows)
 
 
-def plain(value: Any) -> Any:
-    """Moments without a zone, which is UTC."""
-    return value.replace(tzinfo=None) if isinstance(value, datetime) else value
-
-
 def found(table: Any, encoder: TableEncoder, name: str) -> Expected:
-    """What a column of a fitted table was read as, with its first value."""
+    """What a column of a fitted table was read as, and what its first cell stands for there."""
     if name in encoder.left_out_:
         return Expected(LEFT_OUT)
     column_type = encoder.column_types_[name]
-    type = column_type.name if column_type.name == "boolean" else column_type.general
-    return Expected(type, plain(table[name][0].as_py()))
+    column = column_of(encoder.read(table), table.column_names.index(name), name)
+    general = column_type.name if column_type.name == "boolean" else column_type.general
+    (key,) = column_type.keys(column, column.array[:1]) if column.array[0].is_valid else (None,)
+    return Expected(general, VALUES.get(general, lambda key: key)(key))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -9,11 +9,29 @@ from ..cells import dates, moments, pick, with_marks
 
 DAY, MOMENT = datetime(2024, 9, 25), datetime(2024, 9, 25, 14, 30)
 REGION = Cells(pick(["North", "South"], seed=9), "category", "North")
+GERMAN = [
+    "Januar",
+    "Februar",
+    "März",
+    "April",
+    "Mai",
+    "Juni",
+    "Juli",
+    "August",
+    "September",
+    "Oktober",
+    "November",
+    "Dezember",
+]
 EARLY = [at.replace(day=1 + at.day % 12) for at in moments(datetime(2024, 5, 2), seed=3)]
 
 
 def case(name: str, texts: list[str], first: datetime = DAY, **more: str) -> Case:
     return Case(f"dates_{name}", {"day": Cells(texts, "date", first), "region": REGION}, **more)
+
+
+def epochs(per_second: int) -> list[str]:
+    return [str(int((at - datetime(1970, 1, 1)).total_seconds() * per_second)) for at in moments()]
 
 
 CASES = [
@@ -31,10 +49,13 @@ CASES = [
     case("slashes_year_first", dates("%Y/%m/%d")),
     case("month_names", dates("%d %b %Y")),
     case("month_names_dashes", dates("%d-%b-%Y")),
+    case("month_names_german", [f"{at.day}. {GERMAN[at.month - 1]} {at.year}" for at in moments()], delimiter=";"),
+    case("weekdays_and_zone", dates("%a, %d %b %Y %H:%M:%S GMT"), MOMENT),
     case("month_first_names", dates("%b %d, %Y")),
     case("months_only", dates("%Y-%m"), datetime(2024, 9, 1)),
     case("packed", dates("%Y%m%d")),
-    case("epoch_seconds", [str(int((at - datetime(1970, 1, 1)).total_seconds())) for at in moments()], MOMENT),
+    Case("dates_epoch_seconds", {"created_at": Cells(epochs(1), "date", MOMENT), "region": REGION}),
+    Case("dates_epoch_milliseconds", {"ts": Cells(epochs(1000), "date", MOMENT), "region": REGION}),
     case("with_marks", with_marks(dates("%d.%m.%Y"), ["-", ""]), delimiter=";"),
     case("mixed_forms", [at.strftime(form) for at, form in zip(moments(), ["%Y-%m-%d", "%d.%m.%Y"] * 30, strict=True)]),
     Case(
