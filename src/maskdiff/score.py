@@ -175,7 +175,7 @@ def score_cells(
     With `leave_one_out` each row is scored as left out of the normal rows. About
     `cells_at_once` cells of views are held in memory (None: as many as suit the device).
     """
-    distinct, inverse, _ = codes.distinct()
+    distinct, inverse, _ = codes.without_excess().distinct()
     able = abilities(reconstructor)
     charge_F = torch.from_numpy(codes.schema.unseen_charge).float().to(device)
     surprise, weight = np.zeros(distinct.values.shape), np.zeros(distinct.values.shape)
@@ -192,8 +192,15 @@ def score_cells(
             done += len(here)
             if callback is not None:
                 callback(Progress(stage, done, len(distinct)))
-    cells = CellScores(surprise[inverse], weight[inverse])
+    cells = CellScores(_with_excess(surprise[inverse], codes), weight[inverse])
     return _joined(cells, codes) if isinstance(codes, Windows) else cells
+
+
+def _with_excess(surprise: FloatArray, codes: Codes) -> FloatArray:
+    """What numbers beyond the range cost more is the same in every view, so it is added to their mean."""
+    if codes.excess is None:
+        return surprise
+    return np.where(codes.excess > 0, np.minimum(surprise + codes.excess, -np.log(PROBABILITY_FLOOR)), surprise)
 
 
 def _by_width(codes: Codes) -> Iterator[tuple[int, NDArray[np.int64]]]:

@@ -43,6 +43,15 @@ def test_equal_rows_are_found_with_their_number() -> None:
     assert sorted(counts.tolist()) == [1, 2]
 
 
+def test_how_far_beyond_the_range_tells_rows_apart() -> None:
+    rows = Codes(np.array([[2, 1], [2, 1], [2, 1]]), TWO_COLUMNS, excess=np.array([[0.5, 0], [1.5, 0], [0.5, 0]]))
+    distinct, place, counts = rows.distinct()
+    assert distinct.excess is not None
+    assert distinct.excess[place].tolist() == [[0.5, 0], [1.5, 0], [0.5, 0]]
+    assert sorted(counts.tolist()) == [1, 2]
+    assert len(rows.without_excess().distinct()[0]) == 1
+
+
 def test_padding_tells_rows_apart() -> None:
     values = np.zeros((2, 2), np.int64)
     rows = Codes(values, TOKENS, np.array([[True, True], [True, False]]))

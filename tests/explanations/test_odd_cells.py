@@ -93,7 +93,8 @@ def test_the_table_has_one_line_per_cell_with_everything_there_is_to_say(normal)
         np.array([1, 0, 1]),
         np.array([0.9, 0.8, 0.7]),
         codes,
-        lambda rows, fields: [f"{i}/{j}" for i, j in zip(rows, fields, strict=True)],
+        [f"{i}/{j}" for i, j in zip(cells.row, cells.field, strict=True)],
+        ["", "largest seen 9", ""],
     )
     assert table.to_dict("list") == {
         "row": [0, 0, 1],
@@ -104,4 +105,5 @@ def test_the_table_has_one_line_per_cell_with_everything_there_is_to_say(normal)
         "surprise": [4.0, 3.0, 1.0],
         "expected": ["v1", "v0", "v1"],
         "expected_probability": [0.9, 0.8, 0.7],
+        "note": ["", "largest seen 9", ""],
     }

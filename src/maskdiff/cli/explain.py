@@ -97,7 +97,7 @@ def _show(output: Output, found: RowExplanation, record: dict[str, Any]) -> None
 def _picture(cells: Any, places: tuple[str, ...], what: str) -> Any:
     """Each cell with its surprise as a bar; a token with where it stands."""
     block = "█" if (sys.stdout.encoding or "").lower().startswith("utf") else "#"
-    longest = max([*cells["surprise"], 1e-9])
+    longest, noted = max([*cells["surprise"], 1e-9]), any(cells["note"])
     lines = (
         (
             "-".join(str(getattr(cell, place)) for place in places) or cell.column,
@@ -106,10 +106,12 @@ def _picture(cells: Any, places: tuple[str, ...], what: str) -> Any:
             block * max(1, round(_BAR * cell.surprise / longest)),
             f"{cell.share:.0%}",
             f"{_short(_expected(cell.expected))} ({cell.expected_probability:.0%})",
+            *([cell.note] if noted else []),
         )
         for cell in cells.itertuples(index=False)
     )
-    heads = ("-".join(places) or "column", what[:-1] if places else "value", "nats", "surprise", "share", "expected")
+    place, value = ("-".join(places), what[:-1]) if places else ("column", "value")
+    heads = (place, value, "nats", "surprise", "share", "expected", *(["note"] if noted else []))
     return table(heads, lines, right=("nats", "share"), whole=("nats", "surprise", "share"))
 
 

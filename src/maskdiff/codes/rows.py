@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from maskdiff.codes.schema import BoolArray, IntArray, Schema
+from maskdiff.codes.schema import BoolArray, FloatArray, IntArray, Schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,12 +16,14 @@ class Codes:
     """Encoded rows: `values` (N, F), and the schema that says what they stand for.
 
     `real` is False for padding (None: every cell is real). A row of a table has one field for each of its cells; a
-    row of tokens has one field, the alphabet that all its positions share.
+    row of tokens has one field, the alphabet that all its positions share. `excess` (N, F), in nats, is what an unseen
+    number costs more for how far it is beyond all numbers seen, 0 elsewhere (None: no cell is beyond).
     """
 
     values: IntArray
     schema: Schema
     real: BoolArray | None = field(default=None)
+    excess: FloatArray | None = field(default=None)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -46,11 +48,20 @@ class Codes:
 
     def take(self, rows: IntArray | slice | Sequence[int] | BoolArray) -> Codes:
         """These rows, in this order."""
-        return replace(self, values=self.values[rows], real=None if self.real is None else self.real[rows])
+        real = None if self.real is None else self.real[rows]
+        excess = None if self.excess is None else self.excess[rows]
+        return replace(self, values=self.values[rows], real=real, excess=excess)
+
+    def without_excess(self) -> Codes:
+        """The same codes, as reconstructors see them: beyond the range is beyond the range."""
+        return self if self.excess is None else replace(self, excess=None)
 
     def distinct(self) -> tuple[Codes, NDArray[np.int64], NDArray[np.int64]]:
         """The distinct rows, where each row is among them, and how often each occurs."""
         compared = self.values if self.real is None else np.concatenate([self.values, self.real], axis=1)
+        if self.excess is not None:
+            as_bytes = (np.ascontiguousarray(part).view(np.uint8) for part in (compared, self.excess))
+            compared = np.concatenate([*as_bytes], axis=1)
         first, inverse, counts = distinct_rows(compared)
         return self.take(first), inverse, counts
 

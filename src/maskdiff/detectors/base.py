@@ -6,7 +6,7 @@ Higher score = more anomalous, everywhere but in the four methods that carry sci
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +16,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maskdiff.calibration import Calibration
-from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
+from maskdiff.codes import BoolArray, Codes, FloatArray
 from maskdiff.codes.stored import check_schema
 from maskdiff.detectors.labels import labelled, pandas_index
 from maskdiff.detectors.learning import MAIN, Learner
@@ -86,28 +86,33 @@ class Detector(OutlierMixin, Learner):  # type: ignore[misc]
         """The `top` cells that carry each row's score, as a pandas DataFrame with one line per cell.
 
         Columns: row (its place in X), column, value, contribution (what the cell adds to the score, in its unit),
-        share (of the row's score), surprise (nats), expected (the likeliest value given the rest of the row) and
-        expected_probability. The index holds the label of each cell's row, so that `X.join(explanation)` finds it: the
-        index of X in pandas, positions otherwise. Hand in what `judge(X)` returned to save scoring the rows again.
+        share (of the row's score), surprise (nats), expected (the likeliest value given the rest of the row),
+        expected_probability and note (what else there is to say, such as "largest seen 6517"; mostly nothing). The
+        index holds the label of each cell's row, so that `X.join(explanation)` finds it: the index of X in pandas,
+        positions otherwise. Hand in what `judge(X)` returned to save scoring the rows again.
         """
         if top < 1:
             raise SettingError(f"top must be at least 1; got {top}.")
         verdicts = verdicts or self.judge(X)
         cells = odd_cells(verdicts.contributions, top)
-        table = self._explanation(
-            cells, verdicts.surprise, verdicts.codes, lambda rows, fields: self.encoder_.display(X, rows, fields)
-        )
+        values, notes = (texts(X, cells.row, cells.field) for texts in (self.encoder_.display, self.encoder_.notes))
+        table = self._explanation(cells, verdicts.surprise, verdicts.codes, values, notes)
         return labelled(table, verdicts.labels)
 
     def _explanation(
-        self, cells: OddCells, surprise: FloatArray, codes: Codes, display: Callable[[IntArray, IntArray], list[str]]
+        self,
+        cells: OddCells,
+        surprise: FloatArray,
+        codes: Codes,
+        values: Sequence[str],
+        notes: Sequence[str] | None = None,
     ) -> Any:
         """These cells as a table, with what was expected in their places."""
         rate = as_schedule(self.schedule).mask_rate(torch.tensor(self.probes_.levels[0])).item()
         expected, probability = expected_codes(
             self.reconstructor_, codes, cells, mask_rate=rate, device=self.torch_device()
         )
-        return explanation_table(cells, surprise, expected, probability, codes, display)
+        return explanation_table(cells, surprise, expected, probability, codes, values, notes)
 
     def shaded(self, X: Any, *, verdicts: Verdicts | None = None) -> list[list[Piece]]:
         """Every row as a text whose pieces say how odd they are; none where rows are no texts."""

@@ -186,9 +186,18 @@ class TableDetector(Detector):
         self.encoder_ = self._new_encoder().fit_batches(rows.take(chosen) for rows, chosen in parts)
         # In the order of the split, each part is a view of one array, and nothing is held twice.
         values = np.empty((len(place), len(self.encoder_.schema_)), dtype=self.encoder_.schema_.code_dtype)
+        # Only rows that were not learned from can be beyond the range; they are few.
+        n_learned, excess = len(split.train), np.zeros((len(order) - len(split.train), values.shape[1]))
         for rows, here in _in_step(batches(), place):
-            values[here] = self.encoder_.encode(rows).values
-        return split.cut(Codes(values, self.encoder_.schema_))
+            codes = self.encoder_.encode(rows)
+            values[here] = codes.values
+            if codes.excess is not None:
+                excess[here[here >= n_learned] - n_learned] = codes.excess[here >= n_learned]
+        codes, tuning, calibration = split.cut(Codes(values, self.encoder_.schema_))
+        if excess.any():
+            tuning = replace(tuning, excess=excess[: len(tuning)])
+            calibration = calibration if split.leave_one_out else replace(calibration, excess=excess[len(tuning) :])
+        return codes, tuning, calibration
 
 
 def _combined(columns: Mapping[str, str] | None, others: Mapping[str, str] | None) -> Mapping[str, str] | None:

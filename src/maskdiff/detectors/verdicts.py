@@ -65,7 +65,7 @@ class Verdicts:
         >>> [record["is_anomaly"] for record in verdicts.to_records()]
         [True, False]
         >>> sorted(verdicts.to_records(detector.explain(rows, top=1, verdicts=verdicts))[0]["cells"][0])
-        ['column', 'contribution', 'expected', 'expected_probability', 'share', 'surprise', 'value']
+        ['column', 'contribution', 'expected', 'expected_probability', 'note', 'share', 'surprise', 'value']
         """
         values = zip(self.anomaly_score.tolist(), self.p_value.tolist(), self.is_anomaly.tolist(), strict=True)
         records: list[dict[str, Any]] = [

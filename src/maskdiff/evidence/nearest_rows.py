@@ -35,7 +35,7 @@ class NearestRows:
 
     Categories differ or do not, bins of numbers by the steps between them. A difference counts the more the less normal
     rows differ there: it is divided by the root mean square of what two of them differ by. A value that was never seen
-    differs from every normal row's, in numbers by all steps.
+    differs from every normal row's, in numbers by all steps, and by more the further it is beyond the numbers seen.
     """
 
     k: int = _FEW
@@ -108,14 +108,14 @@ class NearestRows:
 
     def differences(self, codes: Codes) -> FloatArray:
         """For each cell, how much it adds to the row's mean distance to the k nearest normal rows, shape (n, F)."""
-        distinct, inverse, _ = codes.distinct()
+        distinct, inverse, _ = codes.without_excess().distinct()
         width = distinct.values.shape[1]
         answer = np.empty((len(distinct), width))
         step = max(1, _FLOATS_AT_ONCE // (len(self.counts_N) + 4 * self.layout.size + self.k * width))
         for at in range(0, len(distinct), step):
             rows = as_rows(distinct.take(slice(at, at + step)), device=self.codes_NF.device)
             answer[at : at + step] = self._differences(rows).cpu().numpy()
-        return answer[inverse]
+        return answer[inverse] if codes.excess is None else answer[inverse] * (1 + codes.excess)
 
     def nearest(self, rows: RowBatch) -> tuple[Tensor, Tensor]:
         """Which distinct normal rows are nearest, and how many of each to count so that there are k, each (B, <= k)."""

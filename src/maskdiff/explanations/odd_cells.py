@@ -6,7 +6,7 @@ of this row, this is what normal rows hold there". N rows, F fields, C cells to 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,9 +74,10 @@ def explanation_table(
     expected: NDArray[np.int64],
     probability: FloatArray,
     codes: Codes,
-    display: Callable[[NDArray[np.int64], NDArray[np.int64]], list[str]],
+    values: Sequence[str],
+    notes: Sequence[str] | None = None,
 ) -> Any:
-    """One record per cell as a pandas DataFrame; `display(rows, fields)` gives the cells' own values as text."""
+    """One record per cell as a pandas DataFrame: `values` are the cells' own as texts, `notes` say more about them."""
     import pandas as pd
 
     fields = codes.schema.fields
@@ -85,11 +86,12 @@ def explanation_table(
         {
             "row": cells.row,
             "column": [fields[0 if codes.is_tokens else j].name for j in cells.field],
-            "value": display(cells.row, cells.field),
+            "value": values,
             "contribution": cells.contribution,
             "share": cells.share,
             "surprise": surprise[cells.row, cells.field],
             "expected": label,
             "expected_probability": probability,
+            "note": [""] * len(cells.row) if notes is None else notes,
         }
     )

@@ -87,8 +87,12 @@ def reason(cell: Any, places: tuple[str, ...] = ()) -> str:
     """One cell as a sentence; a token with where it stands, from its first character to the one behind its last.
 
     >>> from types import SimpleNamespace
-    >>> reason(SimpleNamespace(column="bytes", value="215", expected="(1, 50]", expected_probability=0.8))
+    >>> many = SimpleNamespace(column="bytes", value="215", expected="(1, 50]", expected_probability=0.8, note="")
+    >>> reason(many)
     'bytes = 215 (expected 1 to 50, 80%)'
+    >>> many.note = "largest seen 99"
+    >>> reason(many)
+    'bytes = 215: largest seen 99 (expected 1 to 50, 80%)'
     >>> cash = SimpleNamespace(column="text", value="cash", expected="you", expected_probability=0.8, start=4, end=8)
     >>> reason(cash, ("start", "end"))
     'cash at 4-8 (expected you, 80%)'
@@ -96,7 +100,8 @@ def reason(cell: Any, places: tuple[str, ...] = ()) -> str:
     if places:
         at = "-".join(str(getattr(cell, place)) for place in places)
         return f"{cell.value} at {at} (expected {cell.expected}, {cell.expected_probability:.0%})"
-    return f"{cell.column} = {cell.value} (expected {expected_text(cell.expected)}, {cell.expected_probability:.0%})"
+    value = f"{cell.value}: {cell.note}" if cell.note else cell.value
+    return f"{cell.column} = {value} (expected {expected_text(cell.expected)}, {cell.expected_probability:.0%})"
 
 
 @cache

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.codes import Field, FloatArray
+from maskdiff.encoders.table.beyond import end_notes, excess_beyond
 from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, Key, NumericType, escaped
 from maskdiff.encoders.table.columns import Column
 from maskdiff.encoders.table.statistics import ColumnStatistics
@@ -29,10 +30,14 @@ _FEWEST_IN_A_TAIL = 5
 
 @dataclass(frozen=True)
 class Levels:
-    """One code for each level. `folded` are the rare values: () for none, None for too many to remember."""
+    """One code for each level. `folded` are the rare values: () for none, None for too many to remember.
+
+    Where the levels are numbers, `range` is from the smallest to the largest; how far a number is beyond it counts.
+    """
 
     levels: tuple[Key, ...]
     folded: tuple[Key, ...] | None = ()
+    range: tuple[float, float] | None = None
 
     @property
     def size(self) -> int:
@@ -51,7 +56,8 @@ class Levels:
         return np.array([*codes, unseen], np.int64)[index]  # a missing cell's index is -1
 
     def to_state(self) -> dict[str, Any]:
-        return {"levels": list(self.levels), "folded": None if self.folded is None else list(self.folded)}
+        folded, within = (None if part is None else list(part) for part in (self.folded, self.range))
+        return {"levels": list(self.levels), "folded": folded, "range": within}
 
     def faults(self, column_type: ColumnType) -> list[str]:
         """What is wrong with it, if it came from a file."""
@@ -59,6 +65,7 @@ class Levels:
         checks = {
             "its levels are of the wrong type": found <= set(column_type.key_types),
             "a level is there twice": len(set(self.levels)) == len(self.levels),
+            "its range is not one of numbers": self.range is None or _is_range(self.range, column_type),
         }
         return [fault for fault, passed in checks.items() if not passed]
 
@@ -118,6 +125,36 @@ class ColumnCoder:
         codes[column.missing] = missing
         return codes
 
+    def excess(self, column: Column, codes: NDArray[np.int64]) -> FloatArray | None:
+        """What the column's cells, which have these codes, cost more for being beyond the range; None: none is."""
+        unseen, within = codes == self.field.size, self.coding.range
+        if within is None or column.is_empty or not unseen.any():
+            return None
+        excess = np.zeros(len(codes))
+        excess[unseen] = excess_beyond(self._numbers(column.take(unseen)), within)
+        return excess if excess.any() else None
+
+    def notes(self, column: Column) -> list[str]:
+        """What there is to say about each cell besides its value: which number seen it is beyond; mostly nothing."""
+        if self.coding.range is None or column.is_empty:
+            return [""] * len(column.array)
+        return end_notes(self._numbers(column), self.coding.range, self._ends())
+
+    def _numbers(self, column: Column) -> FloatArray:
+        assert isinstance(self.column_type, NumericType)
+        return self.column_type.numbers(column)
+
+    def _ends(self) -> tuple[str, str]:
+        """The smallest and the largest number seen, in words."""
+        assert isinstance(self.column_type, NumericType)
+        smallest, largest = self.column_type.ends
+        if self.column_type.has_tails:
+            low, high = self.column_type.texts(self.coding.range or ())
+        else:  # some numbers beyond those seen are not unseen yet: the labels of the end bins say which were seen
+            labels = [self.field.labels[at].strip("[(])").split(", ") for at in (0, self.field.n_ordered - 1)]
+            low, high = labels[0][0], labels[1][-1]
+        return f"{smallest} seen {low}", f"{largest} seen {high}"
+
     def to_state(self) -> dict[str, Any]:
         return {
             "name": self.field.name,
@@ -174,11 +211,16 @@ def field_from(state: dict[str, Any], column_type: ColumnType, coding: Levels | 
 
 
 def coding_from(state: dict[str, Any]) -> Levels | Bins:
+    within = None if state["range"] is None else (state["range"][0], state["range"][1])
     if "edges" in state:
-        within = state["range"]
-        return Bins(tuple(state["edges"]), None if within is None else (within[0], within[1]))
+        return Bins(tuple(state["edges"]), within)
     folded = state["folded"]
-    return Levels(tuple(state["levels"]), None if folded is None else tuple(folded))
+    return Levels(tuple(state["levels"]), None if folded is None else tuple(folded), within)
+
+
+def _is_range(within: tuple[float, float], column_type: ColumnType) -> bool:
+    numbers = all(type(end) is float and math.isfinite(end) for end in within)
+    return numbers and within[0] <= within[1] and isinstance(column_type, NumericType)
 
 
 def learn_coder(learned: ColumnStatistics, *, bins: int, tails: int, max_categories: int) -> ColumnCoder:
@@ -186,7 +228,7 @@ def learn_coder(learned: ColumnStatistics, *, bins: int, tails: int, max_categor
     if learned.levels is None:
         coding, field = learn_bins(learned, bins, tails)
     else:
-        coding, field = learn_levels(learned, learned.levels, max_categories)
+        coding, field = learn_levels(learned, learned.levels, max_categories, _range(learned, tails))
     if learned.missing:
         once = field.singletons + (learned.missing == 1)
         labels, counts = (*field.labels, "missing"), (*field.counts, learned.missing)
@@ -194,7 +236,15 @@ def learn_coder(learned: ColumnStatistics, *, bins: int, tails: int, max_categor
     return ColumnCoder(learned.type, field, coding, bool(learned.missing))
 
 
-def learn_levels(learned: ColumnStatistics, seen: Counter[Key], max_categories: int) -> tuple[Levels | Bins, Field]:
+def _range(learned: ColumnStatistics, tails: int) -> tuple[float, float] | None:
+    """From where to where numbers are not beyond those seen; None where none is."""
+    low, high = map(float, learned.range)
+    return learned.type.limits(low, high) if tails and isinstance(learned.type, NumericType) and low <= high else None
+
+
+def learn_levels(
+    learned: ColumnStatistics, seen: Counter[Key], max_categories: int, within: tuple[float, float] | None
+) -> tuple[Levels | Bins, Field]:
     """The most frequent values, in order; the others are folded into *rare*."""
     # Ties go by value, so that neither the order of the rows nor that of the batches matters.
     ranked: list[Any] = sorted(seen, key=lambda key: (-seen[key], key))
@@ -204,7 +254,7 @@ def learn_levels(learned: ColumnStatistics, seen: Counter[Key], max_categories: 
     if rare:
         labels, counts = [*labels, "rare"], [*counts, rare]
     once = sum(count == 1 for count in seen.values()) + learned.forgotten[1]
-    levels = Levels(tuple(kept), None if learned.forgotten else tuple(folded))
+    levels = Levels(tuple(kept), None if learned.forgotten else tuple(folded), within)
     return levels, field_of(learned.name, learned.type, levels, labels, counts, once)
 
 
@@ -212,8 +262,7 @@ def learn_bins(learned: ColumnStatistics, bins: int, tails: int) -> tuple[Levels
     """Quantile bins, none of them empty. The end bins are labelled with the smallest and largest value seen."""
     column_type, sample = learned.type, learned.sample
     assert isinstance(column_type, NumericType)
-    within = column_type.limits(float(learned.range[0]), float(learned.range[1])) if tails else None
-    tails = tails if column_type.has_tails else 0
+    within, tails = _range(learned, tails), tails if column_type.has_tails else 0
     edges = quantile_edges(sample.values, sample.counts, bins, tails)
     held = np.bincount(np.searchsorted(edges, sample.values), weights=sample.counts) / sample.share
     low, *inner, high = column_type.bounds([learned.range[0], *edges.tolist(), learned.range[1]])

@@ -8,7 +8,7 @@ the classes found in it decide the column's type.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -70,6 +70,10 @@ class Column:
     def missing(self) -> NDArray[np.bool_]:
         missing: NDArray[np.bool_] = self.array.is_null().to_numpy(zero_copy_only=False)
         return missing
+
+    def take(self, rows: NDArray[np.bool_]) -> Column:
+        """The cells of the rows where this is True."""
+        return replace(self, array=self.array.filter(pa.array(rows)))
 
     def distinct(self) -> tuple[pa.Array, NDArray[np.int64]]:
         """Values among which are all those of the column, none null, and where each cell is (-1: missing)."""

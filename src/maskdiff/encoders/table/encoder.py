@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from maskdiff.codes import Codes, Schema
+from maskdiff.codes import Codes, FloatArray, Schema
 from maskdiff.encoders.table.codings import ColumnCoder, learn_coder
 from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, general_names
+from maskdiff.encoders.table.columns import Column
 from maskdiff.encoders.table.input import Header, Table, check_names, column_of, read_table
 from maskdiff.encoders.table.statistics import TableStatistics
 from maskdiff.errors import EmptyTableError, LeftOutWarning, ModelFileError, SettingError
@@ -43,9 +44,9 @@ class TableEncoder(Parameters):
       categories, where 1, 1.0 and "1" are the same; dates always are in bins. A column of mixed types is categories by
       the canonical text of each value.
     - Far out numbers are rare ones: the end bins of numbers are cut in half up to `tails` times, the smallest and the
-      largest number stand alone, and what is beyond them is unseen. Dates go on, so they have no tails: a date is
-      unseen where it is further beyond the learned dates than these are apart, and than a year. With `tails` = 0, and
-      for times and durations, the end bins are open-ended.
+      largest number stand alone, and what is beyond them is unseen, the odder the further it is. Dates go on, so they
+      have no tails: a date is unseen where it is further beyond the learned dates than these are apart, and than a
+      year. With `tails` = 0, and for times and durations, the end bins are open-ended.
     - NaN, None, NA and NaT are missing: a code of its own where the normal rows had missing values, unseen elsewhere.
       An empty text is a category like any other. A constant column has one code; anything else is unseen there.
     - Beyond `max_categories`, only the most frequent categories keep their code; the others share one, "rare". The
@@ -189,10 +190,15 @@ class TableEncoder(Parameters):
         table = read_table(X)
         places = self._places(table)
         values = np.empty((table.n_rows, len(self.schema_)), dtype=self.schema_.code_dtype)
+        beyond: dict[int, FloatArray] = {}
         for at, coder in enumerate(self._coders):
-            name = coder.field.name
-            values[:, at] = coder.encode(column_of(table, places[name], name))
-        return Codes(values, self.schema_)
+            column = column_of(table, places[coder.field.name], coder.field.name)
+            codes = coder.encode(column)
+            values[:, at] = codes
+            excess = coder.excess(column, codes)
+            if excess is not None:
+                beyond[at] = excess
+        return Codes(values, self.schema_, excess=_side_by_side(beyond, values.shape) if beyond else None)
 
     def display(self, X: Any, rows: ArrayLike, fields: Sequence[int | str] | NDArray[Any]) -> list[str]:
         """The cells of `X` as a person reads them, one for each pair of a row and a field (a name or its position).
@@ -201,6 +207,25 @@ class TableEncoder(Parameters):
         >>> encoder.display([["a", None]], rows=[0, 0], fields=["x1", 0])
         ['missing', 'a']
         """
+        return self._texts(X, rows, fields, lambda coder, column: coder.column_type.display(column))
+
+    def notes(self, X: Any, rows: ArrayLike, fields: Sequence[int | str] | NDArray[Any]) -> list[str]:
+        """What there is to say about these cells besides their values; mostly nothing, an empty text.
+
+        >>> encoder = TableEncoder().fit([["a", 1.5], ["b", 2.0]])
+        >>> encoder.notes([["a", 7.0]], rows=[0, 0], fields=["x0", "x1"])
+        ['', 'largest seen 2']
+        """
+        return self._texts(X, rows, fields, lambda coder, column: coder.notes(column))
+
+    def _texts(
+        self,
+        X: Any,
+        rows: ArrayLike,
+        fields: Sequence[int | str] | NDArray[Any],
+        texts_of: Callable[[ColumnCoder, Column], list[str]],
+    ) -> list[str]:
+        """One text for each pair of a row and a field; the cells of a field are looked at together."""
         table = read_table(X)
         places, names = self._places(table), self.schema_.names
         number = {name: j for j, name in enumerate(names)}
@@ -208,7 +233,7 @@ class TableEncoder(Parameters):
         at, texts = np.asarray(rows, dtype=np.int64), np.empty(len(which), dtype=object)
         for j in np.unique(which).tolist():
             column = column_of(table.take(at[which == j]), places[names[j]], names[j])
-            texts[which == j] = self._coders[j].column_type.display(column)
+            texts[which == j] = texts_of(self._coders[j], column)
         return list(texts)
 
     def summary(self) -> list[dict[str, Any]]:
@@ -271,6 +296,13 @@ class TableEncoder(Parameters):
         if not kept or kept != [name for name in header.names if name not in left_out]:
             raise ModelFileError("the model file is damaged: its columns do not match their names.")
         return encoder._adopt(header, coders, left_out, missing)
+
+
+def _side_by_side(columns: Mapping[int, FloatArray], shape: tuple[int, ...]) -> FloatArray:
+    together = np.zeros(shape)
+    for at, column in columns.items():
+        together[:, at] = column
+    return together
 
 
 def reasons(left_out: Mapping[str, str]) -> str:

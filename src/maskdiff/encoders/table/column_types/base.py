@@ -142,6 +142,8 @@ class NumericType(ColumnType):
     key_types: tuple[type, ...] = (int, float)
     # Whether the ends of the range are cut finer, and what is beyond it is unseen.
     has_tails = True
+    # What the least and the greatest are called.
+    ends = ("smallest", "largest")
     # Whether a few distinct values are levels, and any other value is unseen.
     has_levels = True
 

@@ -42,6 +42,7 @@ class TickType(NumericType):
     """
 
     has_tails = False
+    ends = ("earliest", "latest")
     parse: Callable[[str], int]
     tick_text: Callable[[int], str]
     # NumPy's units of time from coarse to fine: the first that keeps all bounds of a column apart is used.
@@ -186,6 +187,7 @@ class TimeType(TickType):
 class DurationType(TickType):
     """Lengths of time."""
 
+    ends = ("shortest", "longest")
     name = "duration"
     general = "date"
     plural = "durations"
