@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -72,7 +74,7 @@ class Page(HTMLParser):
     @property
     def data(self) -> Any:
         """The payload of the page's script."""
-        return json.loads(self.scripts[1])
+        return json.loads(gzip.decompress(base64.b64decode(self.scripts[1])))
 
     def table(self, *heads: str) -> list[list[str]]:
         """The lines, without the head, of the first table whose head holds these words."""
@@ -84,7 +86,9 @@ class Page(HTMLParser):
     def rows(self) -> list[dict[str, Any]]:
         """The anomalies of the payload, with places replaced by the texts they refer to."""
         data, found = self.data, []
-        for at, number in enumerate(data["number"]):
+        more = {at: fields for at, fields in data["more"]}
+        n_alarms = data["rates"][data["ownRate"]]["n"]
+        for at, number in enumerate(data["number"][:n_alarms]):
             flat = data["cells"][at]
             cells = [flat[i : i + 6] for i in range(0, len(flat), 6)]
             found.append(
@@ -100,12 +104,15 @@ class Page(HTMLParser):
                             "expected": data["columns"][field]["texts"][expected],
                             "probability": probability / 1000,
                             "odd": bool(flags & 1),
+                            "unseen": bool(flags & 2),
                         }
                         for field, value, share, expected, probability, flags in cells
                     ],
                     "values": {c["name"]: c["texts"][c["at"][at]] for c in data["columns"] if at < len(c["at"])},
                     "context": {c["name"]: c["texts"][c["at"][at]] for c in data["context"]},
                     "group": data["group"][at],
+                    "odd": {data["columns"][field]["name"] for field, *_, flags in cells if flags & 1}
+                    | {data["columns"][field]["name"] for field in more.get(at, ())},
                 }
             )
         return found

@@ -16,13 +16,12 @@ from .samples import connections_detector
 GROUP_KEY = ColumnContent(connections_detector()).group_key
 
 
-def alarm(score: float, odd: dict[int, str], calm: tuple[int, ...] = (), n_odd: int | None = None) -> Alarm:
+def alarm(score: float, odd: dict[int, str], calm: tuple[int, ...] = (), more_odd: tuple[int, ...] = ()) -> Alarm:
     cells = [
         ExplainedCell(field, value, value, 0.1, "normal", 0.9, field not in calm, False, False)
         for field, value in [*odd.items(), *((field, "calm") for field in calm)]
     ]
-    n_odd = len(odd) if n_odd is None else n_odd
-    return Alarm(0, score, 0.01, tuple(cells), n_odd, (), None, None)
+    return Alarm(0, score, 0.01, True, tuple(cells), more_odd)
 
 
 def groups_of(grouping: Grouping) -> list[tuple[tuple[int, ...], int]]:
@@ -50,9 +49,18 @@ def test_alarms_with_the_same_odd_columns_are_one_group() -> None:
 
 def test_alarms_with_many_odd_cells_are_spread_over_many_columns() -> None:
     many = {field: "v" for field in range(MAX_SHARED + 1)}
-    grouping = group_alarms([alarm(3.0, many), alarm(2.0, {0: "v"}, n_odd=MAX_SHARED + 40)], GROUP_KEY)
+    grouping = group_alarms([alarm(3.0, many), alarm(2.0, {0: "v"}, more_odd=tuple(range(1, 40)))], GROUP_KEY)
     assert groups_of(grouping) == [((), 2)]
     assert grouping.groups[0].patterns == ()
+
+
+def test_rows_below_the_threshold_join_groups_and_make_none() -> None:
+    alarms = [alarm(9.0, {2: "a"}), alarm(8.0, {2: "a"}), alarm(7.0, {1: "x"})]
+    below = [alarm(3.0, {2: "a"}), alarm(2.0, {1: "x"}), alarm(1.0, {2: "b"})]
+    grouping = group_alarms(alarms, GROUP_KEY, below)
+    assert groups_of(grouping) == [((2,), 2)]
+    assert grouping.group_of == (0, 0, -1, 0, -1, 0)
+    assert grouping.pattern_of == (0, 0, -1, 0, -1, -1)
 
 
 def test_no_alarms_make_no_groups() -> None:
@@ -70,8 +78,14 @@ def test_every_alarm_is_in_the_group_of_its_columns_or_alone(rows: list[dict[int
 
 
 def test_a_cell_is_odd_from_half_the_largest_contribution_on() -> None:
-    assert odd_mask(np.array([[0.4, 0.2, 0.19, 0.0]])).tolist() == [[True, True, False, False]]
+    known = np.ones((1, 4), dtype=bool)
+    assert odd_mask(np.array([[0.4, 0.2, 0.19, 0.0]]), known).tolist() == [[True, True, False, False]]
+
+
+def test_a_new_value_is_odd_however_little_it_adds() -> None:
+    known = np.array([[True, True, False, False]])
+    assert odd_mask(np.array([[0.4, 0.1, 0.01, 0.0]]), known).tolist() == [[True, False, True, True]]
 
 
 def test_a_row_without_contributions_has_no_odd_cell() -> None:
-    assert not odd_mask(np.zeros((2, 3))).any()
+    assert not odd_mask(np.zeros((2, 3)), np.ones((2, 3), dtype=bool)).any()

@@ -116,9 +116,9 @@ def _picture(cells: Any, places: tuple[str, ...], what: str) -> Any:
 
 
 def _expected(label: str) -> str:
-    from maskdiff.jobs.verdict_columns import expected_text
+    from maskdiff.explanations.intervals import interval_text
 
-    return expected_text(label)
+    return interval_text(label)
 
 
 def _short(text: str) -> str:

@@ -23,7 +23,10 @@ from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.input import Table
 
 MISSING = "missing"
+NEVER_SEEN, OTHER = "never seen", "all others"
 N_CHANGES = 3
+# The values of a column whose shares are given one by one, the most frequent ones.
+MAX_SHARES = 12
 # A change of less than this share of the rows is not listed.
 MIN_CHANGE = 0.005
 # Differences at least this likely without drift are put down to chance. Small, as there are many columns.
@@ -37,6 +40,7 @@ class ColumnDrift:
     """How far one column moved. `distance` is the total variation distance of the shares: 0 the same, 1 disjoint.
 
     `by_chance` is the approximate distance without any drift, `p_value` how likely a difference like this is then.
+    `changes` are the shares that moved most, `shares` those of all bins in order, or of the most frequent categories.
     """
 
     name: str
@@ -47,6 +51,7 @@ class ColumnDrift:
     missing: float
     missing_before: float
     changes: tuple[Change, ...]
+    shares: tuple[Change, ...]
     new_values: tuple[tuple[str, int], ...]
 
     @property
@@ -136,6 +141,7 @@ class DriftCounts:
             missing=(known_missing + self.newly_missing[at]) / max(1, n_rows),
             missing_before=missing_before,
             changes=_changes(field, before, now) if n_rows else (),
+            shares=_shares(field, before, now),
             new_values=tuple(self.new[at].most_common(N_CHANGES)),
         )
 
@@ -145,3 +151,14 @@ def _changes(field: Field, before: FloatArray, now: FloatArray) -> tuple[Change,
     moved = np.abs(now - before)[: field.size]
     order = np.argsort(-moved, kind="stable")[:N_CHANGES]
     return tuple(Change(field.labels[i], float(before[i]), float(now[i])) for i in order if moved[i] >= MIN_CHANGE)
+
+
+def _shares(field: Field, before: FloatArray, now: FloatArray) -> tuple[Change, ...]:
+    """The shares of all bins in order, or of the most frequent categories; what was never seen comes last."""
+    named = list(range(field.size))
+    if not field.n_ordered and field.size > MAX_SHARES:
+        named = np.argsort(-(before + now)[: field.size], kind="stable")[:MAX_SHARES].tolist()
+    found = [Change(field.labels[i], float(before[i]), float(now[i])) for i in named]
+    rest = Change(OTHER, float(1 - before[named].sum()), float(now[:-1].sum() - now[named].sum()))
+    never_seen = Change(NEVER_SEEN, 0.0, float(now[-1]))
+    return (*found, *[rest] * (len(named) < field.size), *[never_seen] * bool(now[-1]))

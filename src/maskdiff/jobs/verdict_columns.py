@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +9,7 @@ import pyarrow as pa
 
 from maskdiff.codes import BoolArray
 from maskdiff.errors import UnknownColumnError
+from maskdiff.explanations.intervals import interval_text
 from maskdiff.jobs.rows.model import ModelRows
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ PARTS = (
     *(("value", pa.string()), ("expected", pa.string())),
     *(("expected_probability", pa.float64()), ("contribution", pa.float64()), ("share", pa.float64())),
 )
-_RANGE = re.compile(r"[\[(](.+), (.+)[\])]")
 
 
 class VerdictColumns:
@@ -101,11 +99,4 @@ def reason(cell: Any, places: tuple[str, ...] = ()) -> str:
         at = "-".join(str(getattr(cell, place)) for place in places)
         return f"{cell.value} at {at} (expected {cell.expected}, {cell.expected_probability:.0%})"
     value = f"{cell.value}: {cell.note}" if cell.note else cell.value
-    return f"{cell.column} = {value} (expected {expected_text(cell.expected)}, {cell.expected_probability:.0%})"
-
-
-@cache
-def expected_text(label: str) -> str:
-    """A bin as people write it, any other label as it is."""
-    match = _RANGE.fullmatch(label)
-    return f"{match[1]} to {match[2]}" if match else label
+    return f"{cell.column} = {value} (expected {interval_text(cell.expected)}, {cell.expected_probability:.0%})"

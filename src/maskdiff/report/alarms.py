@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from maskdiff.codes import FloatArray
+from maskdiff.codes import FloatArray, IntArray
 from maskdiff.report.marks import Mark
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedCell:
-    """A cell with a large contribution. `pattern` is what its value shares with others: the value, or its bin."""
+    """A cell with a large contribution, or an odd one. `pattern` is what its value shares with others: the value, or
+    its bin. `note` says in words what is odd about the value, where that is known."""
 
     field: int
     value: str
@@ -21,28 +22,40 @@ class ExplainedCell:
     odd: bool
     unseen: bool
     as_expected: bool
+    note: str = ""
 
 
 @dataclass(slots=True)
 class Alarm:
-    """One row above the threshold. `values` and `shares` are those of the whole row, None where it is not kept.
+    """One row to show. `is_alarm` is False for a row that only a higher false-alarm rate would call an anomaly.
 
-    `marks` is the whole row as a text, where it is one.
+    `values`, `shares` and `codes` are those of the whole row, None where it is not kept. `more_odd` are the fields that
+    are odd, but not among the explained cells. `marks` is the whole row as a text, where it is one.
     """
 
     number: int
     score: float
     p_value: float
+    is_alarm: bool
     cells: tuple[ExplainedCell, ...]
-    n_odd: int
-    context: tuple[str, ...]
-    values: tuple[str, ...] | None
-    shares: FloatArray | None
+    more_odd: tuple[int, ...] = ()
+    context: tuple[str, ...] = ()
+    values: tuple[str, ...] | None = None
+    shares: FloatArray | None = None
+    codes: IntArray | None = None
     marks: tuple[Mark, ...] | None = None
 
     @property
     def odd_cells(self) -> tuple[ExplainedCell, ...]:
         return tuple(cell for cell in self.cells if cell.odd)
+
+    @property
+    def odd_fields(self) -> tuple[int, ...]:
+        return (*(cell.field for cell in self.odd_cells), *self.more_odd)
+
+    @property
+    def n_odd(self) -> int:
+        return len(self.odd_fields)
 
     @property
     def size(self) -> int:
@@ -51,4 +64,4 @@ class Alarm:
 
     def drop_whole_row(self) -> None:
         """Keep the explained cells only."""
-        self.values = self.shares = self.marks = None
+        self.values = self.shares = self.codes = self.marks = None

@@ -22,6 +22,7 @@ from maskdiff.report.content.columns import ColumnContent
 from maskdiff.report.content.tokens import TokenContent
 from maskdiff.report.highest_alarms import MAX_ALARMS, HighestAlarms
 from maskdiff.report.histogram import ScoreHistogram
+from maskdiff.report.rates import RateCounts
 
 # By the encoder's `parts`.
 ROW_CONTENTS: dict[str, Callable[[Any], RowContent]] = {
@@ -60,7 +61,8 @@ class ReportBuilder:
         self.first_row: int | None = None
         self.highest_score = 0.0
         self.scores = ScoreHistogram(self.threshold)
-        self.highest_alarms = HighestAlarms(self.content, max_alarms)
+        self.rates = RateCounts(detector, self.rate)
+        self.highest_alarms = HighestAlarms(self.content, max_alarms, lowest=self.rates.lowest_threshold)
 
     def read(self, X: Any) -> ReportRows:
         """The rows of X, which `add` accepts in place of X; `n_rows` is their number."""
@@ -95,12 +97,18 @@ class ReportBuilder:
             self.first_row = int(numbers[0])
         return numbers.astype(np.int64)
 
+    @property
+    def n_judged(self) -> int:
+        """The rows that have a score."""
+        return self.n_rows - self.n_empty
+
     def _count(self, rows: ReportRows, verdicts: Verdicts) -> None:
         scores = verdicts.anomaly_score[~np.isnan(verdicts.anomaly_score)]
         self.n_empty += rows.n_rows - len(scores)
         self.n_alarms += int(verdicts.is_anomaly.sum())
         self.highest_score = max(self.highest_score, float(scores.max(initial=0.0)))
         self.scores.add(scores)
+        self.rates.add(scores)
         self.content.count(rows, verdicts)
         self.check_counts.add(verdicts)
 

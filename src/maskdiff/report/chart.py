@@ -92,7 +92,7 @@ def draw(bars: Bars, threshold: float, scale_name: str) -> Chart:
     return Chart(
         scale=scale_name,
         bars=tuple(_bar(bars, i, scale, x_of, threshold) for i in np.flatnonzero(bars.scored).tolist()),
-        line=_steps([x_of(edge) for edge in bars.edges], [HEIGHT * (1 - scale.height(s)) for s in calibration]),
+        line=steps([x_of(edge) for edge in bars.edges], [HEIGHT * (1 - scale.height(s)) for s in calibration], HEIGHT),
         x_ticks=tuple(Tick(x_of(t) / WIDTH * 100, f"{t:g}") for t in nice_ticks(low, high, 8)),
         y_ticks=tuple(Tick(100 * scale.height(t), f"{100 * t:.4g}%") for t in scale.ticks),
         threshold=x_of(threshold),
@@ -107,12 +107,12 @@ def _bar(bars: Bars, i: int, scale: Scale, x_of: Callable[[float], float], thres
     return Bar(left, HEIGHT - height, right - left, height, odd, title)
 
 
-def _steps(x: list[float], y: list[float]) -> str:
+def steps(x: list[float], y: list[float], bottom: float) -> str:
     """The path of a line that changes its height at the edges only."""
-    parts = [f"M{x[0]:.1f} {HEIGHT:.1f}"]
+    parts = [f"M{x[0]:.1f} {bottom:.1f}"]
     for i, height in enumerate(y):
         parts.append(f"V{height:.1f}H{x[i + 1]:.1f}")
-    return "".join([*parts, f"V{HEIGHT:.1f}"])
+    return "".join([*parts, f"V{bottom:.1f}"])
 
 
 def bar_range(bars: Bars, i: int) -> str:

@@ -6,6 +6,9 @@ import math
 import re
 from typing import Any
 
+from maskdiff.codes import Field
+from maskdiff.explanations.intervals import interval_text
+
 MAX_VALUE = 300
 LONG_FLOAT = re.compile(r"-?\d+\.\d+(e[+-]?\d+)?", re.IGNORECASE)
 # Characters that are invisible or change the direction of others: often the reason why a value is odd. Joiners are
@@ -71,6 +74,15 @@ def rate(value: float) -> str:
     return f"{100 * value:.3g}%"
 
 
+def expected_alarms(number: float) -> str:
+    """How many alarms a number of normal rows raises, in words.
+
+    >>> expected_alarms(49.6), expected_alarms(0.2)
+    ('about 50', 'hardly any')
+    """
+    return f"about {math.floor(number + 0.5):,}" if number >= 0.5 else "hardly any"
+
+
 def score(value: float) -> str:
     return f"{value:.3f}"
 
@@ -111,8 +123,38 @@ def display_value(value: str, *, number: bool = False) -> str:
     return value if value == value.strip() else f"'{value}'"
 
 
+def label_text(field: Field, label: str) -> str:
+    """A label of a column as the page shows it; bins as people write them.
+
+    >>> label_text(Field("age", "number", ("[18, 30]", "(30, 99]"), (5, 5), ordered=True), "(30, 99]")
+    '30 to 99'
+    """
+    return display_value(interval_text(label) if field.ordered else label)
+
+
+def drift_label(label: str) -> str:
+    """The label of a share, which is a bin or a value.
+
+    >>> drift_label("(30, 99]")
+    '30 to 99'
+    """
+    return display_value(interval_text(label))
+
+
 # The filters of the templates, by name.
 FILTERS = {
     filter.__name__: filter
-    for filter in (count, percent, per_thousand, factor, rate, score, p_value, make_visible, display_value)
+    for filter in (
+        count,
+        percent,
+        per_thousand,
+        factor,
+        rate,
+        expected_alarms,
+        score,
+        p_value,
+        make_visible,
+        display_value,
+        drift_label,
+    )
 }

@@ -25,6 +25,10 @@ class Group:
     highest: float
     patterns: tuple[tuple[Key, int], ...]
 
+    def place(self, pattern: Key) -> int:
+        """Where a pattern is listed, -1 if it is not."""
+        return next((at for at, (listed, _) in enumerate(self.patterns) if listed == pattern), -1)
+
 
 @dataclass(frozen=True)
 class Grouping:
@@ -45,25 +49,28 @@ class Grouping:
         return sum(group.size for group in self.groups)
 
 
-def group_alarms(alarms: Sequence[Alarm], group_key: GroupKey) -> Grouping:
-    """Two or more alarms make a group. The largest come first; of equal size, the one with the highest score."""
-    keys = [group_key(alarm) for alarm in alarms]
+def group_alarms(alarms: Sequence[Alarm], group_key: GroupKey, below: Sequence[Alarm] = ()) -> Grouping:
+    """Two or more alarms make a group. The largest come first; of equal size, the one with the highest score.
+
+    The rows `below` the threshold make no groups; they are placed in those of the alarms, after them.
+    """
+    keys = [group_key(alarm) for alarm in (*alarms, *below)]
     members: dict[Key, list[int]] = defaultdict(list)
-    for at, (shared, _) in enumerate(keys):
+    for at, (shared, _) in enumerate(keys[: len(alarms)]):
         members[shared].append(at)
     n_alone = sum(len(rows) == 1 for rows in members.values())
     together = [key for key, rows in members.items() if len(rows) > 1]
     ranked = sorted(together, key=lambda key: (-len(members[key]), -alarms[members[key][0]].score))
-    group_of, pattern_of = [-1] * len(alarms), [-1] * len(alarms)
-    groups = []
-    for place, key in enumerate(ranked[:MAX_GROUPS]):
-        alarms_of_group = members[key]
-        group = _group(key, [alarms[at].score for at in alarms_of_group], [keys[at][1] for at in alarms_of_group])
-        listed = {pattern: i for i, (pattern, _) in enumerate(group.patterns)}
-        for at in alarms_of_group:
-            group_of[at], pattern_of[at] = place, listed.get(keys[at][1], -1)
-        groups.append(group)
-    return Grouping(tuple(groups), tuple(group_of), tuple(pattern_of), len(ranked), n_alone)
+    groups = tuple(
+        _group(key, [alarms[at].score for at in members[key]], [keys[at][1] for at in members[key]])
+        for key in ranked[:MAX_GROUPS]
+    )
+    places = {group.shared: place for place, group in enumerate(groups)}
+    group_of = tuple(places.get(shared, -1) for shared, _ in keys)
+    pattern_of = tuple(
+        -1 if at < 0 else groups[at].place(pattern) for at, (_, pattern) in zip(group_of, keys, strict=True)
+    )
+    return Grouping(groups, group_of, pattern_of, len(ranked), n_alone)
 
 
 def _group(shared: Key, scores: Sequence[float], patterns: Sequence[Key]) -> Group:

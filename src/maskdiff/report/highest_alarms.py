@@ -1,4 +1,4 @@
-"""The alarms a report keeps: those with the highest scores, each with its odd cells and, within limits, whole."""
+"""The rows a report keeps: those with the highest scores, each with its odd cells and, within limits, whole."""
 
 from __future__ import annotations
 
@@ -12,16 +12,27 @@ from maskdiff.report.alarms import Alarm
 from maskdiff.report.content.base import MAX_CONTEXT, ReportRows, RowContent, context_texts
 
 MAX_ALARMS = 50_000
+# The rows below the threshold that are kept for higher false-alarm rates.
+MAX_BELOW = 1_000
 # The cells, or characters, kept in whole rows; beyond that a row has only its explained cells.
 MAX_CELLS = 2_000_000
 
 
 class HighestAlarms:
-    """Takes alarms batch by batch and keeps those with the highest scores, in order."""
+    """Takes rows batch by batch and keeps those with the highest scores, in order: alarms, and some of the rows that
+    are no alarms but score above `lowest`."""
 
-    def __init__(self, content: RowContent, max_alarms: int = MAX_ALARMS, max_cells: int = MAX_CELLS) -> None:
-        self.content, self.max_alarms, self.max_cells = content, max_alarms, max_cells
+    def __init__(
+        self,
+        content: RowContent,
+        max_alarms: int = MAX_ALARMS,
+        max_cells: int = MAX_CELLS,
+        *,
+        lowest: float = np.inf,
+    ) -> None:
+        self.content, self.max_alarms, self.max_cells, self.lowest = content, max_alarms, max_cells, lowest
         self.alarms: list[Alarm] = []
+        self.below: list[Alarm] = []
         self.context_names: tuple[str, ...] | None = None
 
     def add(self, rows: ReportRows, verdicts: Verdicts, numbers: NDArray[np.int64]) -> None:
@@ -31,12 +42,18 @@ class HighestAlarms:
         if not len(chosen):
             return
         rows = rows.take(chosen)
-        alarms = self.content.alarms(rows, verdicts.take(chosen), numbers[chosen].tolist(), self.max_cells)
-        self.alarms += self._with_context(alarms, rows)
-        self.alarms = sorted(self.alarms, key=lambda alarm: -alarm.score)[: self.max_alarms]
-        sizes = np.cumsum([alarm.size for alarm in self.alarms])
-        for alarm in self.alarms[int(np.searchsorted(sizes, self.max_cells, side="right")) :]:
-            alarm.drop_whole_row()
+        found = self.content.alarms(rows, verdicts.take(chosen), numbers[chosen].tolist(), self.max_cells)
+        found = sorted([*self.alarms, *self.below, *self._with_context(found, rows)], key=lambda one: -one.score)
+        self.alarms = [one for one in found if one.is_alarm][: self.max_alarms]
+        self.below = [one for one in found if not one.is_alarm][: self._max_below]
+        kept = [*self.alarms, *self.below]
+        sizes = np.cumsum([one.size for one in kept])
+        for one in kept[int(np.searchsorted(sizes, self.max_cells, side="right")) :]:
+            one.drop_whole_row()
+
+    @property
+    def _max_below(self) -> int:
+        return min(MAX_BELOW, self.max_alarms - len(self.alarms))
 
     def _context_columns(self, rows: ReportRows) -> list[str]:
         return [] if rows.table is None else self.content.context_columns(rows.table)
@@ -52,8 +69,15 @@ class HighestAlarms:
         return [replace(alarm, context=context) for alarm, context in zip(alarms, cells, strict=True)]
 
     def _candidates(self, verdicts: Verdicts) -> NDArray[np.int64]:
-        """The alarms of this batch that may be among those kept, the highest score first."""
-        full = len(self.alarms) >= self.max_alarms
-        floor = self.alarms[-1].score if full and self.alarms else -np.inf
-        chosen = np.flatnonzero(verdicts.is_anomaly & (verdicts.anomaly_score > floor))
-        return chosen[np.argsort(-verdicts.anomaly_score[chosen], kind="stable")][: self.max_alarms]
+        """The rows of this batch that may be among those kept, the highest score first."""
+        alarm, score = verdicts.is_anomaly, verdicts.anomaly_score
+        below = ~alarm & (score > self.lowest)
+        alarms = _highest(score, alarm, self.alarms, self.max_alarms)
+        return np.concatenate([alarms, _highest(score, below, self.below, self._max_below)])
+
+
+def _highest(score: NDArray[np.float64], of: NDArray[np.bool_], kept: list[Alarm], most: int) -> NDArray[np.int64]:
+    """The rows among these whose scores may be among the `most` highest, the highest first."""
+    floor = kept[-1].score if kept and len(kept) >= most else -np.inf
+    chosen = np.flatnonzero(of & (score > floor))
+    return chosen[np.argsort(-score[chosen], kind="stable")][:most]

@@ -1,7 +1,9 @@
-"""Which cells of a row are *odd*: those that add at least half as much to its score as its strongest cell.
+"""Which cells of a row are *odd*. This is the only place that says so; the guide of the page repeats it.
 
-Every column is a little surprising in every row, so a fixed share of the score would name bystanders along with the
-culprit. n rows, F fields, T tokens of all rows one after the other.
+A cell is odd when it adds at least half as much to the score as the strongest cell of its row: every column is a
+little surprising in every row, so a fixed share of the score would name bystanders along with the culprit. A cell of a
+table is odd in itself when its value is new, which means never seen or beyond the range learned. Normal texts have new
+words too, so a new token has to add much like any other. n rows, F fields, T tokens of all rows one after the other.
 """
 
 from __future__ import annotations
@@ -14,16 +16,15 @@ from maskdiff.codes import BoolArray, FloatArray
 ODD_FRACTION = 0.5
 
 
-def odd_mask(contributions: FloatArray) -> BoolArray:
-    """Which cells are odd, shape (n, F).
+def odd_mask(contributions: FloatArray, known: BoolArray) -> BoolArray:
+    """Which cells of tables are odd, shape (n, F); `known` says which hold values seen in the normal rows.
 
-    >>> odd_mask(np.array([[0.8, 0.1, 0.5], [0.0, 0.3, 0.1]]))
+    >>> odd_mask(np.array([[0.8, 0.1, 0.5], [0.0, 0.3, 0.1]]), np.array([[True] * 3, [True, True, False]]))
     array([[ True, False,  True],
-           [False,  True, False]])
+           [False,  True,  True]])
     """
     strongest = contributions.max(axis=1, keepdims=True, initial=0.0)
-    odd: BoolArray = (contributions >= ODD_FRACTION * strongest) & (contributions > 0)
-    return odd
+    return is_strong(contributions, strongest) | ~known
 
 
 def odd_token_mask(row: NDArray[np.int64], contributions: FloatArray) -> BoolArray:
@@ -36,5 +37,10 @@ def odd_token_mask(row: NDArray[np.int64], contributions: FloatArray) -> BoolArr
         return np.zeros(0, dtype=np.bool_)
     first = np.flatnonzero(np.diff(row, prepend=-1))
     strongest = np.repeat(np.maximum.reduceat(contributions, first), np.diff(np.append(first, len(row))))
-    odd: BoolArray = (contributions >= ODD_FRACTION * strongest) & (contributions > 0)
-    return odd
+    return is_strong(contributions, strongest)
+
+
+def is_strong(contributions: FloatArray, strongest: FloatArray) -> BoolArray:
+    """Which contributions are at least half of the strongest one of their row."""
+    strong: BoolArray = (contributions >= ODD_FRACTION * strongest) & (contributions > 0)
+    return strong

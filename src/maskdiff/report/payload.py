@@ -1,10 +1,13 @@
-"""The kept alarms as compact JSON for the page's script.
+"""The kept rows as compact data for the page's script: JSON, compressed.
 
 Every column has its distinct texts once (`texts`), and rows refer to them by place. Rows are in order of their scores.
 """
 
 from __future__ import annotations
 
+import base64
+import gzip
+import hashlib
 import json
 import math
 from collections.abc import Sequence
@@ -17,6 +20,7 @@ from maskdiff.report.alarms import Alarm, ExplainedCell
 from maskdiff.report.formatting import display_value, p_value
 from maskdiff.report.groups import Grouping
 from maskdiff.report.marks import Mark
+from maskdiff.report.nearest import NormalRow
 
 # One letter per cell for its shade, from none to full.
 SHADES = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -36,27 +40,40 @@ class TextPool:
         return list(self.places)
 
 
-def payload(alarms: Sequence[Alarm], columns: Sequence[str], context: Sequence[str], grouping: Grouping) -> Any:
-    """The data of the page's script, as plain lists."""
+def payload(
+    rows: Sequence[Alarm],
+    columns: Sequence[str],
+    context: Sequence[str],
+    grouping: Grouping,
+    nearest: Sequence[Sequence[NormalRow]] = (),
+) -> dict[str, Any]:
+    """The data of the page's script, as plain lists; `nearest` are the normal rows nearest to the first rows."""
     pools, context_pools, p_values = [TextPool() for _ in columns], [TextPool() for _ in context], TextPool()
-    row_cells = [_places(pools, alarm.values) for alarm in alarms if alarm.values is not None]
-    context_cells = [_places(context_pools, alarm.context) for alarm in alarms]
-    full = full_shade(alarms)
+    row_cells = [_places(pools, row.values) for row in rows if row.values is not None]
+    context_cells = [_places(context_pools, row.context) for row in rows]
+    full = full_shade([row for row in rows if row.is_alarm])
     return {
-        "number": [alarm.number for alarm in alarms],
-        "score": [round(alarm.score, 3) for alarm in alarms],
-        "p": [p_values.place(p_value(alarm.p_value)) for alarm in alarms],
+        "number": [row.number for row in rows],
+        "score": [round(row.score, 3) for row in rows],
+        "p": [p_values.place(p_value(row.p_value)) for row in rows],
         "pTexts": p_values.texts,
-        "cells": [[part for cell in alarm.cells for part in _cell(cell, pools[cell.field])] for alarm in alarms],
-        "shade": [shades(alarm.shares / full) for alarm in alarms if alarm.shares is not None],
+        "cells": [[part for cell in row.cells for part in _cell(cell, pools[cell.field])] for row in rows],
+        "notes": [[i, j, cell.note] for i, row in enumerate(rows) for j, cell in enumerate(row.cells) if cell.note],
+        "shade": [shades(row.shares / full) for row in rows if row.shares is not None],
         "full": round(100 * full, 2),
-        "more": [[at, more] for at, alarm in enumerate(alarms) if (more := alarm.n_odd - len(alarm.odd_cells))],
-        "marks": [[n for mark in alarm.marks for n in _mark(mark)] for alarm in alarms if alarm.marks is not None],
+        "more": [[at, list(row.more_odd)] for at, row in enumerate(rows) if row.more_odd],
+        "marks": [[n for mark in row.marks for n in _mark(mark)] for row in rows if row.marks is not None],
+        "nearest": [[_differences(normal, pools) for normal in found] for found in nearest],
         "group": list(grouping.group_of),
         "pattern": list(grouping.pattern_of),
         "columns": _columns(columns, pools, row_cells),
         "context": _columns(context, context_pools, context_cells),
     }
+
+
+def _differences(normal: NormalRow, pools: Sequence[TextPool]) -> list[int]:
+    """Where a normal row differs, as pairs of a column and a value."""
+    return [part for field, label in normal.differences for part in (field, pools[field].place(label))]
 
 
 def _cell(cell: ExplainedCell, pool: TextPool) -> tuple[float, ...]:
@@ -120,13 +137,21 @@ def shades(shares: FloatArray) -> str:
     return "".join(SHADES[step] for step in (shares * steps).round().clip(0, steps).astype(int).tolist())
 
 
-def script_json(value: Any) -> str:
-    """JSON for the inside of a <script> element: nothing in it ends the element or starts a comment.
+def digest(data: Any) -> str:
+    """A short name for this data, under which a browser keeps what a reader has reviewed."""
+    return hashlib.sha256(as_json(data)).hexdigest()[:16]
 
-    >>> script_json(["</script>", "<!--"])
-    '["\\\\u003c/script\\\\u003e","\\\\u003c!--"]'
+
+def packed(data: Any) -> str:
+    """The data as compressed JSON in base64: nothing in it can be markup.
+
+    >>> json.loads(gzip.decompress(base64.b64decode(packed(["</script>"]))))
+    ['</script>']
     """
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
+    return base64.b64encode(gzip.compress(as_json(data), mtime=0)).decode()
+
+
+def as_json(data: Any) -> bytes:
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    # Half a surrogate pair, which UTF-8 cannot encode, becomes an escape of JSON.
+    return text.encode("utf-8", "backslashreplace")

@@ -74,6 +74,8 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
         page.on("dialog", lambda dialog: (errors.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda request: request.url == path.as_uri() or errors.append(f"requested {request.url}"))
         page.goto(path.as_uri())
+        if settings.get("java_script_enabled", True):
+            page.wait_for_selector("html[data-ready]")
         return page
 
     yield open_page

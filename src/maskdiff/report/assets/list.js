@@ -1,5 +1,3 @@
-"use strict";
-
 // The anomalies as data: the content of each row, which rows match, in which order. Independent of the page.
 const anomalies = (data) => {
   const total = data.number.length;
@@ -11,6 +9,9 @@ const anomalies = (data) => {
     return cache.get(key);
   };
 
+  const notes = new Map(data.notes.map(([row, at, note]) => [`${row},${at}`, note]));
+  const more = new Map(data.more);
+
   // The explained cells of a row, the strongest first.
   const cells = (row) => {
     const flat = data.cells[row], found = [];
@@ -20,7 +21,7 @@ const anomalies = (data) => {
       found.push({
         field, share, probability,
         name: data.columns[field].name, value: texts[value], expected: texts[expected],
-        odd: (flags & 1) > 0, unseen: (flags & 2) > 0, asExpected: (flags & 4) > 0,
+        note: notes.get(`${row},${i / parts}`) ?? "", odd: (flags & 1) > 0, unseen: (flags & 2) > 0, asExpected: (flags & 4) > 0,
       });
     }
     return found;
@@ -30,8 +31,15 @@ const anomalies = (data) => {
   const isOdd = (row, key) => {
     const flat = data.cells[row];
     for (let i = 0; i < flat.length; i += parts) if (flat[i + data.oddKey] === key && flat[i + 5] & 1) return true;
-    return false;
+    return data.oddKey === 0 && (more.get(row) ?? []).includes(key);
   };
+
+  // Where the normal rows nearest to a row differ from it, as maps from columns to values.
+  const nearest = (row) => (data.nearest[row] ?? []).map((flat) => {
+    const found = new Map();
+    for (let i = 0; i < flat.length; i += 2) found.set(flat[i], data.columns[flat[i]].texts[flat[i + 1]]);
+    return found;
+  });
 
   // A row that is a text, in pieces: each with how odd it is, and the place of the explained cell it belongs to.
   const pieces = (row) => {
@@ -89,10 +97,12 @@ const anomalies = (data) => {
     return (row) => (row < column.at.length ? place[column.at[row]] : Infinity);
   };
 
-  const choose = ({ find, odd, group, pattern, sort, descending }) => {
+  // The rows among the first `limit` that match.
+  const choose = ({ find, odd, group, pattern, sort, descending, limit, keeps }) => {
     const matches = find.trim() ? finder(find.trim()) : () => true;
     const rows = [];
-    for (let row = 0; row < total; row += 1) {
+    for (let row = 0; row < limit; row += 1) {
+      if (!keeps(row)) continue;
       if (group >= 0 && data.group[row] !== group) continue;
       if (pattern >= 0 && data.pattern[row] !== pattern) continue;
       if (odd >= 0 && !isOdd(row, odd)) continue;
@@ -107,7 +117,6 @@ const anomalies = (data) => {
     }).map(([, row]) => row);
   };
 
-  // How many odd cells a row has beyond those that are explained.
-  const more = new Map(data.more);
-  return { data, total, cells, pieces, text, share, choose, more: (row) => more.get(row) ?? 0 };
+  // `more`: the odd columns of a row beyond those that are explained.
+  return { data, total, cells, pieces, text, share, choose, isOdd, nearest, more: (row) => more.get(row) ?? [] };
 };

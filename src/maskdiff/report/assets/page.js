@@ -1,6 +1,6 @@
 
 // The list on the page: reads the controls and draws the rows.
-(() => {
+(async () => {
   const $ = (id) => document.getElementById(id);
   const root = document.documentElement;
 
@@ -38,15 +38,33 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", nameTheme);
   nameTheme();
 
-  if (!$("list")) return;
-  const list = anomalies(JSON.parse($("data").textContent));
-  const { data } = list;
+  // On narrow screens tables are drawn as cards: each cell gets the name of its column, and roles keep it a table.
+  const roles = { THEAD: "rowgroup", TBODY: "rowgroup", TR: "row", TD: "cell" };
+  for (const table of document.querySelectorAll("table.stack")) {
+    const names = [...table.tHead.rows[0].cells].map((head) => head.textContent);
+    table.setAttribute("role", "table");
+    for (const node of table.querySelectorAll("thead, tbody, tr, td, th")) {
+      node.setAttribute("role", roles[node.tagName] ?? (node.scope === "row" ? "rowheader" : "columnheader"));
+      if (node.matches("tbody td.num")) node.dataset.label = names[node.cellIndex];
+    }
+  }
+
+  const ready = () => { root.dataset.ready = "yes"; };
+  if (!$("list")) return ready();
+  let data;
+  try { data = await unpack($("data").textContent); } catch {
+    root.classList.remove("js"); // the page works as it does without scripts
+    return ready();
+  }
+  const list = anomalies(data);
+  const reviewed = reviewedRows(data.digest);
   const isText = data.marks.length > 0;
 
   // What is shown ----------------------------------------------------------------------------------------------------
   const narrow = matchMedia("(max-width: 44rem)").matches;
   const start = {
-    find: "", odd: -1, group: -1, pattern: -1, sort: "score", descending: true, page: 1, size: 25,
+    find: "", odd: -1, group: -1, pattern: -1, sort: "score", descending: true, page: 1, size: 25, near: false,
+    rate: data.ownRate, limit: Math.min(data.rates[data.ownRate].n, list.total), keeps: () => true,
     view: $("view").dataset.wide === "1" && !narrow ? "ranked" : "reasons",
   };
   let state = { ...start };
@@ -64,6 +82,7 @@
     const item = make("li", "odd", make("span", "share", percent(detail.share)), " ", ...column, make("span", "value", detail.value));
     if (detail.unseen) item.append(" ", make("span", "tag", "new"));
     item.append(" ", make("span", "expected", ...expectation(detail)));
+    if (detail.note) item.append(" ", make("span", "cell-note", detail.note));
     item.style.setProperty("--s", (detail.share / 10).toFixed(1));
     return item;
   };
@@ -72,8 +91,18 @@
     const odd = list.cells(row).filter((detail) => detail.odd);
     const box = cell("td", "cell", "", "", make("ul", "cells", ...odd.map(reason)));
     if (isText && list.pieces(row).length) box.prepend(make("p", "text value", ...list.pieces(row).map((piece) => shaded(piece, list.cells(row)))));
-    if (list.more(row)) box.append(make("p", "more", `and ${count(list.more(row))} more`));
+    if (list.more(row).length) box.append(make("p", "more", `and ${count(list.more(row).length)} more`));
+    const [normal] = list.nearest(row);
+    if (normal) box.append(make("p", "nearest", "nearest normal row: ", ...differences(normal)));
     return [box];
+  };
+
+  // A normal row by where it differs.
+  const differences = (normal) => {
+    if (!normal.size) return ["the same"];
+    return [...normal].flatMap(([field, value], i) => [
+      `${i ? ", " : ""}${data.columns[field].name} `, make("b", "", value),
+    ]);
   };
 
   // The node of a piece of a text: plain, shaded, or the note for what is left out.
@@ -112,7 +141,7 @@
     const detail = explained.get(field);
     const value = detail ? detail.value : list.text(data.columns[field], row);
     if (value === undefined) return cell("td", "cell", "not-kept", "", "·");
-    const td = cell("td", "cell", "value cell", "", value);
+    const td = cell("td", "cell", "value cell", data.columns[field].name, value);
     td.style.setProperty("--s", (detail ? detail.share / 10 : list.share(row, field)).toFixed(1));
     if (!detail) {
       if (value.length > 24) td.title = value;
@@ -126,12 +155,25 @@
     return fields.map((field) => fullCell(row, field, explained));
   };
 
+  // Below a row, the normal rows nearest to it: only the values that differ.
+  const nearLines = (row) => {
+    const { fields } = views[state.view];
+    if (!state.near || !fields) return [];
+    return list.nearest(row).map((normal, i) => {
+      const label = cell("th", "rowheader", "num fixed", "", `normal ${i + 1}`);
+      label.scope = "row";
+      const lead = [cell("td", "cell", "num", ""), label, ...data.context.map(() => cell("td", "cell", "aside", "")), cell("td", "cell", "", ""), cell("td", "cell", "", "")];
+      const cells = fields.map((field) => cell("td", "cell", "value near", normal.has(field) ? data.columns[field].name : "", normal.get(field) ?? "="));
+      return cell("tr", "row", "near", "", ...lead, ...cells);
+    });
+  };
+
   const asGiven = data.columns.map((_, field) => field);
   const columnHeads = (fields) => fields.map((field) => [data.columns[field].name, `column:${field}`, "value"]);
   const views = {
     reasons: { heads: [[data.reasonsHeading]], cells: reasons },
-    ranked: { heads: columnHeads(data.order), cells: isText ? wholeText : full(data.order) },
-    given: { heads: columnHeads(asGiven), cells: full(asGiven) },
+    ranked: { heads: columnHeads(data.order), cells: isText ? wholeText : full(data.order), fields: isText ? null : data.order },
+    given: { heads: columnHeads(asGiven), cells: full(asGiven), fields: asGiven },
   };
 
   const head = ([label, sort, className]) => {
@@ -149,12 +191,21 @@
     return th;
   };
 
+  const seenBox = (row) => {
+    const box = make("input", "");
+    box.type = "checkbox";
+    box.checked = reviewed.has(row);
+    box.dataset.reviewed = row;
+    box.setAttribute("aria-label", `Row ${data.number[row]} is reviewed`);
+    return make("label", "seen", box);
+  };
+
   const line = (row) => {
     const number = cell("th", "rowheader", "num fixed", "row", String(data.number[row]));
     number.scope = "row";
     return cell(
-      "tr", "row", "", "",
-      cell("td", "cell", "num", "#", count(row + 1)), number,
+      "tr", "row", reviewed.has(row) ? "reviewed" : "", "",
+      cell("td", "cell", "num", "#", count(row + 1), ...(onScreen ? [] : [seenBox(row)])), number,
       ...data.context.map((column) => cell("td", "cell", "aside value", "", list.text(column, row))),
       cell("td", "cell", "num", "score", data.score[row].toFixed(3)), cell("td", "cell", "num", "p", data.pTexts[data.p[row]]),
       ...views[state.view].cells(row),
@@ -163,7 +214,7 @@
 
   const describe = (first, last) => {
     if (!rows.length) return "No anomaly matches.";
-    const of = rows.length === list.total ? count(list.total) : `${count(rows.length)} that match, of ${count(list.total)}`;
+    const of = rows.length === state.limit ? count(state.limit) : `${count(rows.length)} that match, of ${count(state.limit)}`;
     return `Anomalies ${count(first + 1)} to ${count(last)} of ${of}`;
   };
 
@@ -181,7 +232,7 @@
     table.tHead.replaceChildren(cell("tr", "row", "", "", ...heads.map(head)));
     // Two columns sort by the score; only one of them is marked as sorted.
     table.tHead.querySelector("th").removeAttribute("aria-sort");
-    table.tBodies[0].replaceChildren(...rows.slice(first, last).map(line));
+    table.tBodies[0].replaceChildren(...rows.slice(first, last).flatMap((row) => [line(row), ...nearLines(row)]));
     $("status").textContent = describe(first, last);
     table.caption.textContent = describe(first, last);
     $("page").value = state.page;
@@ -212,9 +263,67 @@
   $("view").addEventListener("change", (event) => { state.view = event.target.value; render(); });
   $("size").addEventListener("change", (event) => { state.size = Number(event.target.value); state.page = 1; render(); });
   $("reset").addEventListener("click", () => {
-    $("find").value = "";
-    $("odd-column").value = "";
-    update({ ...start, view: state.view, size: state.size });
+    for (const id of ["find", "odd-column", "show-reviewed"]) $(id).value = "";
+    const { view, size, near, rate, limit } = state;
+    update({ ...start, view, size, near, rate, limit });
+  });
+  $("near")?.addEventListener("change", (event) => { state.near = event.target.checked; render(); });
+
+  // Rows are chosen again when the filter changes, not while they are being marked: none vanishes under the pointer.
+  const keepers = { "": () => true, open: (row) => !reviewed.has(row), done: (row) => reviewed.has(row) };
+  $("show-reviewed").addEventListener("change", (event) => update({ keeps: keepers[event.target.value] }));
+  $("list").addEventListener("change", (event) => {
+    const { reviewed: row } = event.target.dataset;
+    if (row === undefined) return;
+    reviewed.mark(Number(row), event.target.checked);
+    event.target.closest("tr").classList.toggle("reviewed", event.target.checked);
+  });
+  $("save").addEventListener("click", () => saveText(asCsv(list, rows, reviewed.has), "anomalies.csv"));
+
+  // Another false-alarm rate: the list, and every count on the page that follows it --------------------------------------
+  const written = new Map(); // the texts of the page as it was written, at the report's own rate
+  const follow = (node, text) => {
+    if (!written.has(node)) written.set(node, node.textContent);
+    node.textContent = text;
+  };
+  const recount = (limit) => {
+    const groups = new Map(), patterns = new Map(), add = (map, key) => map.set(key, (map.get(key) ?? 0) + 1);
+    for (let row = 0; row < limit; row += 1) {
+      add(groups, data.group[row]);
+      add(patterns, `${data.group[row]},${data.pattern[row]}`);
+    }
+    for (const button of document.querySelectorAll("#groups button[data-group]")) {
+      const { group, pattern } = button.dataset, line = button.closest("tr"), n = groups.get(Number(group)) ?? 0;
+      if (pattern !== undefined) follow(button.querySelector(".times"), `${count(patterns.get(`${group},${pattern}`) ?? 0)}×`);
+      else {
+        follow(line.querySelector("[data-part=size]"), count(n));
+        follow(line.querySelector("[data-part=share]"), percent(limit ? Math.round((1000 * n) / limit) : 0));
+      }
+    }
+    const nOdd = (key) => { let n = 0; for (let row = 0; row < limit; row += 1) n += list.isOdd(row, key); return count(n); };
+    for (const node of document.querySelectorAll("[data-odd]")) follow(node, nOdd(Number(node.dataset.odd)));
+    for (const option of $("odd-column").options) {
+      if (option.value !== "") follow(option, `${option.dataset.name} (${nOdd(Number(option.value))})`);
+    }
+  };
+  const moveThreshold = (threshold) => {
+    for (const plot of document.querySelectorAll("#scores .plot")) {
+      const [low, high] = plot.dataset.axis.split(" ").map(Number), x = (1000 * (threshold - low)) / (high - low);
+      plot.querySelector("path.threshold").setAttribute("d", `M${x} 0V240`);
+      plot.querySelector(".threshold-label").style.left = `${x / 10}%`;
+      for (const bar of plot.querySelectorAll("rect")) {
+        bar.setAttribute("class", Number(bar.getAttribute("x")) + Number(bar.getAttribute("width")) / 2 > x ? "alarm" : "calm");
+      }
+    }
+  };
+  $("rate").addEventListener("change", (event) => {
+    const at = Number(event.target.value), chosen = data.rates[at], limit = Math.min(chosen.n, list.total);
+    for (const node of document.querySelectorAll("[data-follows]")) follow(node, chosen[node.dataset.follows]);
+    moveThreshold(chosen.threshold);
+    if (at !== data.ownRate) recount(limit);
+    else for (const [node, text] of written) node.textContent = text;
+    for (const node of document.querySelectorAll(".own-rate")) node.hidden = at === data.ownRate;
+    update({ rate: at, limit });
   });
 
   const go = { first: () => 1, previous: (page) => page - 1, next: (page) => page + 1, last: () => Infinity };
@@ -263,7 +372,8 @@
       make("p", "", ...expectation(detail)),
       make("p", "", `${percent(detail.share)} of the score (${part} ${data.unit})`),
     );
-    if (detail.unseen) tip.append(make("p", "", `a new ${data.value}: never seen in training`));
+    if (detail.note) tip.append(make("p", "", detail.note));
+    else if (detail.unseen) tip.append(make("p", "", `a new ${data.value}: never seen in training`));
     tip.hidden = false;
     const at = td.getBoundingClientRect(), { offsetWidth: width, offsetHeight: height } = tip;
     const above = at.top - height - 8;
@@ -292,4 +402,5 @@
 
   $("view").value = state.view;
   update({});
+  ready();
 })();

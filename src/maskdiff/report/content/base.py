@@ -16,6 +16,8 @@ from maskdiff.encoders.tokens.input import TokenRows
 from maskdiff.errors import ColumnTypeError
 from maskdiff.report.alarms import Alarm
 from maskdiff.report.formatting import display_value
+from maskdiff.report.nearest import NormalRow
+from maskdiff.report.timeline import Timeline
 
 # Columns that were not judged, such as row ids, are shown next to the row: at most this many of them.
 MAX_CONTEXT = 4
@@ -114,6 +116,12 @@ class RowContent(Protocol):
 
     def odd_counts(self, alarms: Sequence[Alarm]) -> list[tuple[int | str, str, int]]:
         """What is odd in any of these alarms: its value at `odd_key`, its name, and in how many alarms."""
+
+    def nearest(self, alarms: Sequence[Alarm]) -> list[tuple[NormalRow, ...]]:
+        """The normal rows nearest to the first of these alarms, where the model holds such rows."""
+
+    def timeline(self) -> Timeline | None:
+        """Rows and alarms over time, where there is a column of dates."""
 
     def drift(self) -> Any:
         """How the rows differ from those the model learned from."""

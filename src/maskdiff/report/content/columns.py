@@ -8,18 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from maskdiff.codes import Codes
+from maskdiff.codes import BoolArray, Codes
 from maskdiff.detectors import Detector, Verdicts
 from maskdiff.drift.columns import ColumnDrift, DriftCounts
 from maskdiff.encoders.table.column_types import COLUMN_TYPES
 from maskdiff.encoders.table.input import Table
 from maskdiff.report.alarms import Alarm, ExplainedCell
 from maskdiff.report.content.base import ReportRows, ScoreShare, Wording
-from maskdiff.report.formatting import display_value
+from maskdiff.report.formatting import display_value, label_text
+from maskdiff.report.nearest import NormalRow, nearest_rows
 from maskdiff.report.odd_cells import odd_mask
+from maskdiff.report.timeline import TimeCounts, Timeline
 
-# The number of cells of a row that are explained.
-N_EXPLAINED = 5
+# The strongest cells of a row that are looked at, and how many of these are explained even if they are not odd.
+N_STRONGEST, N_EXPLAINED = 8, 3
 # With more odd cells than this, an alarm is not grouped by its odd columns.
 MAX_SHARED = 4
 
@@ -45,7 +47,7 @@ class ColumnContent:
     def __init__(self, detector: Detector) -> None:
         self.detector, self.encoder = detector, detector.encoder_
         self.names = self.encoder.schema_.names
-        self.drift_counts = DriftCounts(self.encoder)
+        self.drift_counts, self.time_counts = DriftCounts(self.encoder), TimeCounts(self.encoder)
         width = len(self.names)
         self.alarm_totals, self.other_totals = np.zeros(width), np.zeros(width)
         self.n_odd = np.zeros(width, dtype=np.int64)
@@ -57,9 +59,10 @@ class ColumnContent:
     def count(self, rows: ReportRows, verdicts: Verdicts) -> None:
         alarm, contributions = verdicts.is_anomaly, verdicts.contributions
         self.drift_counts.add(rows.input, verdicts.codes)
+        self.time_counts.add(rows.input, alarm)
         self.alarm_totals += contributions[alarm].sum(axis=0)
         self.other_totals += contributions[~alarm].sum(axis=0)
-        self.n_odd += odd_mask(contributions[alarm]).sum(axis=0)
+        self.n_odd += odd_mask(contributions[alarm], verdicts.codes.known[alarm]).sum(axis=0)
 
     def context_columns(self, table: Table) -> list[str]:
         """The columns that were left out of the model: a row id says which row this is."""
@@ -68,8 +71,8 @@ class ColumnContent:
     # Alarms ----------------------------------------------------------------------------------------------------------
 
     def alarms(self, rows: ReportRows, verdicts: Verdicts, numbers: Sequence[int], max_cells: int) -> list[Alarm]:
-        cells = self._explained(rows.input, verdicts)
-        n_odd = odd_mask(verdicts.contributions).sum(axis=1)
+        odd = odd_mask(verdicts.contributions, verdicts.codes.known)
+        cells = self._explained(rows.input, verdicts, odd)
         whole = min(len(numbers), max_cells // len(self.names))
         values = self._whole_rows(rows.input.take(np.arange(whole)), verdicts.codes)
         shares = verdicts.contributions[:whole] / verdicts.anomaly_score[:whole, None]
@@ -78,11 +81,12 @@ class ColumnContent:
                 number=number,
                 score=float(verdicts.anomaly_score[i]),
                 p_value=float(verdicts.p_value[i]),
+                is_alarm=bool(verdicts.is_anomaly[i]),
                 cells=cells[i],
-                n_odd=int(n_odd[i]),
-                context=(),
+                more_odd=_fields_beyond(odd[i], cells[i]),
                 values=values[i] if i < whole else None,
                 shares=shares[i].astype(np.float32) if i < whole else None,
+                codes=verdicts.codes.values[i] if i < whole else None,
             )
             for i, number in enumerate(numbers)
         ]
@@ -96,30 +100,33 @@ class ColumnContent:
             columns.append([display_value(text, number=number) for text in texts])
         return list(zip(*columns, strict=True))
 
-    def _explained(self, table: Table, verdicts: Verdicts) -> list[tuple[ExplainedCell, ...]]:
-        """The cells of each row with the largest contributions, and what was expected there."""
-        fields = verdicts.codes.schema.fields
-        at = {field.name: j for j, field in enumerate(fields)}
-        odd = odd_mask(verdicts.contributions)
+    def _explained(self, table: Table, verdicts: Verdicts, odd: BoolArray) -> list[tuple[ExplainedCell, ...]]:
+        """The cells of each row with the largest contributions and the odd ones, and what was expected there."""
+        at = {name: j for j, name in enumerate(self.names)}
         rows: list[list[ExplainedCell]] = [[] for _ in verdicts.anomaly_score]
-        explained = self.detector.explain(table, top=N_EXPLAINED, verdicts=verdicts)
+        explained = self.detector.explain(table, top=N_STRONGEST, verdicts=verdicts)
         for line in explained.itertuples(index=False):
             i, j = int(line.row), at[line.column]
-            code, field = int(verdicts.codes.values[i, j]), fields[j]
-            value = display_value(line.value, number=COLUMN_TYPES[field.type].is_decimal)
-            cell = ExplainedCell(
-                field=j,
-                value=value,
-                pattern=value if not field.ordered or code == field.size else field.label(code),
-                share=float(line.share),
-                expected=display_value(line.expected, number=COLUMN_TYPES[field.type].is_decimal),
-                probability=float(line.expected_probability),
-                odd=bool(odd[i, j]),
-                unseen=code == field.size,
-                as_expected=field.label(code) == line.expected,
-            )
-            rows[i].append(cell)
+            if odd[i, j] or len(rows[i]) < N_EXPLAINED:
+                rows[i].append(self._cell(line, j, int(verdicts.codes.values[i, j]), odd=bool(odd[i, j])))
         return [tuple(cells) for cells in rows]
+
+    def _cell(self, line: Any, at: int, code: int, *, odd: bool) -> ExplainedCell:
+        """One line of `explain`."""
+        field = self.encoder.schema_.fields[at]
+        value = display_value(line.value, number=COLUMN_TYPES[field.type].is_decimal)
+        return ExplainedCell(
+            field=at,
+            value=value,
+            pattern=value if not field.ordered or code == field.size else label_text(field, field.label(code)),
+            share=float(line.share),
+            expected=label_text(field, line.expected),
+            probability=float(line.expected_probability),
+            odd=odd,
+            unseen=code == field.size,
+            as_expected=field.label(code) == line.expected,
+            note=display_value(getattr(line, "note", None) or ""),
+        )
 
     # Groups ----------------------------------------------------------------------------------------------------------
 
@@ -157,9 +164,15 @@ class ColumnContent:
 
     def odd_counts(self, alarms: Sequence[Alarm]) -> list[tuple[int | str, str, int]]:
         """By the number of the column."""
-        counts = Counter(cell.field for alarm in alarms for cell in alarm.odd_cells)
+        counts = Counter(field for alarm in alarms for field in alarm.odd_fields)
         ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
         return [(field, display_value(self.names[field]), n) for field, n in ranked]
+
+    def nearest(self, alarms: Sequence[Alarm]) -> list[tuple[NormalRow, ...]]:
+        return nearest_rows(self.detector, alarms)
+
+    def timeline(self) -> Timeline | None:
+        return self.time_counts.timeline()
 
     def drift(self) -> list[ColumnDrift]:
         return self.drift_counts.columns()
@@ -173,3 +186,9 @@ class ColumnContent:
             "Columns left out": "; ".join(left_out) or "none",
         }
         return {"pairs": facts, "columns": self.encoder.summary()}
+
+
+def _fields_beyond(odd: BoolArray, cells: Sequence[ExplainedCell]) -> tuple[int, ...]:
+    """The odd fields of a row that are not among its explained cells."""
+    explained = {cell.field for cell in cells}
+    return tuple(field for field in np.flatnonzero(odd).tolist() if field not in explained)

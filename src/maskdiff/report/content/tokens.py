@@ -20,7 +20,9 @@ from maskdiff.report.content.base import ReportRows, ScoreShare, Wording
 from maskdiff.report.content.token_counts import TokenCounts
 from maskdiff.report.formatting import display_value, make_visible
 from maskdiff.report.marks import mark_spans, span_of
-from maskdiff.report.odd_cells import ODD_FRACTION
+from maskdiff.report.nearest import NormalRow
+from maskdiff.report.odd_cells import is_strong
+from maskdiff.report.timeline import Timeline
 
 # The number of tokens of a row that are explained.
 N_EXPLAINED = 8
@@ -94,17 +96,17 @@ class TokenContent:
                     number=number,
                     score=float(verdicts.anomaly_score[i]),
                     p_value=float(verdicts.p_value[i]),
+                    is_alarm=bool(verdicts.is_anomaly[i]),
                     cells=cells,
-                    n_odd=sum(cell.odd for cell in cells),
-                    context=(),
                     values=("".join(mark.text for mark in marks),),
-                    shares=None,
                     marks=tuple(marks),
                 )
             )
         return alarms
 
     def _explained(self, lines: Sequence[Any]) -> tuple[ExplainedCell, ...]:
+        contributions = np.array([line.contribution for line in lines])
+        odd = is_strong(contributions, contributions[:1])
         return tuple(
             ExplainedCell(
                 field=0,
@@ -113,11 +115,11 @@ class TokenContent:
                 share=float(line.share),
                 expected=display_value(line.expected),
                 probability=float(line.expected_probability),
-                odd=line.contribution >= ODD_FRACTION * lines[0].contribution,
+                odd=bool(odd[at]),
                 unseen=self._is_new(line.value),
                 as_expected=line.value == line.expected,
             )
-            for line in lines
+            for at, line in enumerate(lines)
         )
 
     def _is_new(self, value: str) -> bool:
@@ -151,6 +153,12 @@ class TokenContent:
         """By the text of the token."""
         counts = Counter(value for alarm in alarms for value in dict.fromkeys(cell.value for cell in alarm.odd_cells))
         return [(value, value, n) for value, n in counts.most_common(MAX_ODD_OPTIONS)]
+
+    def nearest(self, alarms: Sequence[Alarm]) -> list[tuple[NormalRow, ...]]:
+        return []
+
+    def timeline(self) -> Timeline | None:
+        return None
 
     def drift(self) -> TokenDrift:
         return self.counts.drift()

@@ -1,0 +1,42 @@
+"""The normal rows nearest to an alarm, where the model holds normal rows to compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from maskdiff.codes import Codes
+from maskdiff.detectors import Detector
+from maskdiff.evidence import NearestRows
+from maskdiff.masking import as_rows
+from maskdiff.report.alarms import Alarm
+from maskdiff.report.formatting import label_text
+
+# Only the highest alarms are compared, each with a few normal rows: these are rows of the training data.
+MAX_COMPARED, N_NEAREST = 200, 3
+
+
+@dataclass(frozen=True)
+class NormalRow:
+    """A normal row as the model holds it: where it differs from an alarm, as fields and labels."""
+
+    differences: tuple[tuple[int, str], ...]
+
+
+def nearest_rows(detector: Detector, alarms: Sequence[Alarm]) -> list[tuple[NormalRow, ...]]:
+    """The nearest normal rows of the highest alarms, the nearest first; none where the model holds no rows."""
+    source = next((one for one in detector.evidence_.sources.values() if isinstance(one, NearestRows)), None)
+    codes = [alarm.codes for alarm in alarms[:MAX_COMPARED] if alarm.codes is not None]
+    if source is None or not codes:
+        return []
+    schema = detector.encoder_.schema_
+    rows = Codes(np.stack(codes), schema)
+    places, _ = source.nearest(as_rows(rows, device=source.codes_NF.device))
+    near = source.codes_NF[places[:, :N_NEAREST]].cpu().numpy()
+    texts = [[label_text(field, label) for label in field.labels] for field in schema]
+    return [
+        tuple(NormalRow(tuple((j, texts[j][one[j]]) for j in np.flatnonzero(one != row).tolist())) for one in found)
+        for row, found in zip(rows.values, near, strict=True)
+    ]
