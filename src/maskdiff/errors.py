@@ -16,6 +16,7 @@ MaskdiffError
 MaskdiffWarning (UserWarning)
 ├── LeftOutWarning                   columns that were left out, and why
 ├── DateOrderWarning                 dates whose day and month cannot be told apart, and which order was taken
+├── IgnoredLabelsWarning             labels of anomalies that were handed in and not used
 └── NoEvidenceWarning                rows of tokens without a single token, which cannot be judged
 """
 
@@ -98,6 +99,10 @@ class LeftOutWarning(MaskdiffWarning):
 
 class DateOrderWarning(MaskdiffWarning):
     """Dates that fit both day/month/year and month/day/year, and which of them was taken."""
+
+
+class IgnoredLabelsWarning(MaskdiffWarning):
+    """Labels name anomalies among the rows to learn from, and are not used."""
 
 
 class NoEvidenceWarning(MaskdiffWarning):

@@ -1,12 +1,16 @@
-"""Progress of long runs, reported through one callback; a bar on the terminal is one way to show it."""
+"""Progress of long runs, reported through one callback, and shown as bars on a terminal or as lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+
+# Seconds from one line to the next within a stage.
+EVERY = 10.0
 
 
 @dataclass(frozen=True)
@@ -25,20 +29,54 @@ Callback = Callable[[Progress], None]
 
 @contextmanager
 def listening(progress: bool | Callback | None) -> Iterator[Callback | None]:
-    """The callback to report to: the one given, a bar for True, none for False.
+    """The callback to report to: the one given, none for False, one that writes to standard error for True.
 
-    None stands for a bar on standard error if that is a terminal; it appears after two seconds.
+    On a terminal that is a bar, which appears after two seconds; elsewhere (a log file, a notebook) plain lines, one at
+    the end of every stage and one each ten seconds. None stands for True on a terminal and for False elsewhere.
     """
     if callable(progress):
         yield progress
     elif progress or (progress is None and sys.stderr.isatty()):
-        bars = _Bars()
+        shown = _Bars() if sys.stderr.isatty() else Lines()
         try:
-            yield bars
+            yield shown
         finally:
-            bars.close()
+            shown.close()
     else:
         yield None
+
+
+class Lines:
+    """Plain lines on standard error: where a stage stands each ten seconds, and where it ended."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self.due = clock() + EVERY
+        self.last: Progress | None = None
+        self.unwritten: Progress | None = None
+
+    def __call__(self, progress: Progress) -> None:
+        last = self.last
+        # Fewer done than before: the same stage, for other rows.
+        if last is None or progress.stage != last.stage or progress.done < last.done:
+            self.close()
+            self.due = self.clock() + EVERY
+        self.last = self.unwritten = progress
+        if self.clock() >= self.due:
+            self.close()
+            self.due = self.clock() + EVERY
+
+    def close(self) -> None:
+        """Write what has not been written yet."""
+        if self.unwritten is not None:
+            print(_line(self.unwritten), file=sys.stderr, flush=True)
+        self.unwritten = None
+
+
+def _line(progress: Progress) -> str:
+    total = f" of {progress.total:,} ({progress.done / progress.total:.0%})" if progress.total else ""
+    loss = "" if progress.held_out_loss is None else f", held-out loss {progress.held_out_loss:.3f}"
+    return f"{progress.stage}: {progress.done:,}{total}{loss}"
 
 
 class _Bars:

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from maskdiff.calibration import Calibration
 from maskdiff.codes import Codes
+from maskdiff.detectors.labelled_rows import normal_rows
 from maskdiff.detectors.split import RowSplit, split_rows
 from maskdiff.errors import SettingError
 from maskdiff.evidence import Evidence, EvidenceTerm, MaskedSurprise
@@ -51,6 +52,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     device: str
     seed: int
     progress: bool | Callback | None
+    leave_out_labelled: bool
     contamination: float = 0.0
 
     _presets: Presets
@@ -85,8 +87,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     # Learning --------------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn what is normal from normal rows; `y` is ignored."""
-        rows = self._read(X)
+        """Learn what is normal from normal rows.
+
+        `y` may label anomalies among them: `leave_out_labelled` leaves them out, otherwise a warning counts them.
+        """
+        rows = normal_rows(self._read(X), y, leave_out=self.leave_out_labelled)
         return self._learn(lambda: [rows], rows.n_rows)
 
     def fit_batches(

@@ -29,7 +29,8 @@ class SequenceDetector(TokenDetector):
     column : the column that holds the sequences, where rows come as a table.
     max_length, overlap : longer rows are looked at in windows of this many symbols that overlap; every symbol counts
         once. None: 256 and 64.
-    preset, probes, objective, schedule, aggregate, false_alarm_rate, device, seed, progress : as for TableDetector.
+    preset, probes, objective, schedule, aggregate, leave_out_labelled, false_alarm_rate, device, seed, progress : as
+        for TableDetector.
 
     Examples
     --------
@@ -56,6 +57,7 @@ class SequenceDetector(TokenDetector):
         objective: Any = "reconstruction",
         schedule: str | Schedule = "linear",
         aggregate: str = "mean",
+        leave_out_labelled: bool = False,
         false_alarm_rate: float | None = None,
         device: str = "auto",
         seed: int = 0,
@@ -71,6 +73,7 @@ class SequenceDetector(TokenDetector):
         self.objective = objective
         self.schedule = schedule
         self.aggregate = aggregate
+        self.leave_out_labelled = leave_out_labelled
         self.false_alarm_rate = false_alarm_rate
         self.device = device
         self.seed = seed

@@ -51,10 +51,12 @@ class TableDetector(Detector):
         together, and must not contradict each other.
     contamination : the share of anomalies thought to be among the rows to learn from. A first model leaves that share
         of the oddest rows out before a second one learns; 0: all rows are taken for normal.
+    leave_out_labelled : whether rows that `y` labels as anomalies are left out of `fit(X, y)`; False: `y` is ignored,
+        and a warning says how many anomalies it names. Anomalies are True, 1 beside 0, or -1 beside 1.
     false_alarm_rate : the rate `is_anomaly` and `predict` promise; None: 1%, or the finest the rows allow.
     device : "auto", or a torch device.
     seed : an integer; equal seeds give equal models.
-    progress : None (a bar on a terminal), True, False, or a callable that is given `Progress` values.
+    progress : None (a bar on a terminal), True (plain lines elsewhere), False, or a callable given `Progress` values.
 
     Examples
     --------
@@ -91,6 +93,7 @@ class TableDetector(Detector):
         columns: Mapping[str, str] | None = None,
         encoder: TableEncoder | None = None,
         contamination: float = 0.0,
+        leave_out_labelled: bool = False,
         false_alarm_rate: float | None = None,
         device: str = "auto",
         seed: int = 0,
@@ -105,6 +108,7 @@ class TableDetector(Detector):
         self.columns = columns
         self.encoder = encoder
         self.contamination = contamination
+        self.leave_out_labelled = leave_out_labelled
         self.false_alarm_rate = false_alarm_rate
         self.device = device
         self.seed = seed

@@ -50,7 +50,8 @@ class TextDetector(TokenDetector):
     aggregate : "auto": root mean square, since few odd words make a long text odd; each text is judged as if it held
         20 more tokens, as surprising as those of held-out normal texts, so that two rare words do not make a short
         text an alarm. Or "mean" (the paper's), "rms", "max" or "log_mean_exp", as they are.
-    preset, probes, objective, schedule, false_alarm_rate, device, seed, progress : as for TableDetector.
+    preset, probes, objective, schedule, leave_out_labelled, false_alarm_rate, device, seed, progress : as for
+        TableDetector.
 
     Examples
     --------
@@ -81,6 +82,7 @@ class TextDetector(TokenDetector):
         objective: Any = "reconstruction",
         schedule: str | Schedule = "linear",
         aggregate: str = "auto",
+        leave_out_labelled: bool = False,
         false_alarm_rate: float | None = None,
         device: str = "auto",
         seed: int = 0,
@@ -98,6 +100,7 @@ class TextDetector(TokenDetector):
         self.objective = objective
         self.schedule = schedule
         self.aggregate = aggregate
+        self.leave_out_labelled = leave_out_labelled
         self.false_alarm_rate = false_alarm_rate
         self.device = device
         self.seed = seed
