@@ -69,9 +69,9 @@ def test_a_column_that_nearly_all_alarms_are_due_to_is_named_with_what_is_odd_th
 def test_the_column_is_named_when_alarms_are_selected_at_the_end(detector, parts):
     rows = branches(200, seed=2)
     rows.loc[:59, "branch"] = "x"
-    check = checked(detector, rows, parts, false_discovery_rate=0.2)["one_column"]
+    check = checked(detector, rows, parts, false_discovery_rate=0.05)["one_column"]
     assert check.details["column"] == "branch"
-    assert check.details["of"] == detector.select(rows, 0.2).sum()
+    assert check.details["of"] == detector.select(rows, 0.05).sum()
 
 
 def test_a_known_value_that_the_alarms_share_is_named():

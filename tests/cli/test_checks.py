@@ -32,6 +32,17 @@ def test_score_notes_what_it_found_with_the_flag_that_is_the_way_out(model, othe
     assert "(On the command line: fit with --drop port.)" in said.err
 
 
+def test_score_says_how_many_anomalies_would_come_from_normal_rows_alone(model, other_ports, tmp_path):
+    out = ("-o", tmp_path / "s.csv")
+    assert "; about 1 would come from normal rows alone\n" in call("score", model, other_ports, *out).out
+    more = ("--false-alarm-rate", "0.1")
+    assert "; about 12 would come from normal rows alone\n" in call("score", model, other_ports, *out, *more).out
+    facts = json.loads(call("score", model, other_ports, *out, *more, "--json").out)
+    assert facts["expected_false_alarms"] == pytest.approx(12)
+    discoveries = call("score", model, other_ports, *out, "--false-discovery-rate", "0.5")
+    assert "normal rows alone" not in discoveries.out
+
+
 def test_json_lists_what_was_found(model, other_ports, tmp_path):
     facts = json.loads(call("score", model, other_ports, "-o", tmp_path / "s.csv", "--json").out)
     found = {check["name"]: check for check in facts["checks"]}

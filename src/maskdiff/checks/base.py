@@ -40,7 +40,7 @@ class CheckSettings:
     """
 
     fewest_alarms: int = 10
-    one_column_share: float = 0.8
+    one_column_share: float = 0.9
     least_growth: float = 1.5
     interval: float = 0.999
     times_promised: float = 3.0

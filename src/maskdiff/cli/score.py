@@ -80,7 +80,8 @@ def _show(output: Output, summary: ScoreSummary, out: str, seconds: float) -> No
     share = percent(summary.anomalies / max(summary.rows, 1))
     place = "standard output" if out == "-" else printable(out)
     output.say(
-        f"{counted(summary.rows, 'row')}, {counted(summary.anomalies, 'anomaly')} ({share}): {_promise(summary)}",
+        f"{counted(summary.rows, 'row')}, {counted(summary.anomalies, 'anomaly')} ({share}){_by_chance(summary)}",
+        _promise(summary),
         f"wrote {counted(summary.written, 'row')} to {place} in {seconds:.1f} s",
     )
 
@@ -88,11 +89,24 @@ def _show(output: Output, summary: ScoreSummary, out: str, seconds: float) -> No
 def _promise_facts(summary: ScoreSummary) -> dict[str, float | None]:
     if summary.false_discovery_rate is not None:
         return {"false_discovery_rate": summary.false_discovery_rate}
-    return {"threshold": summary.threshold, "false_alarm_rate": summary.false_alarm_rate}
+    return {
+        "threshold": summary.threshold,
+        "false_alarm_rate": summary.false_alarm_rate,
+        "expected_false_alarms": summary.expected_false_alarms,
+    }
+
+
+def _by_chance(summary: ScoreSummary) -> str:
+    """How many of the anomalies are no surprise, where a rate says so."""
+    expected = summary.expected_false_alarms
+    if expected is None or not summary.rows:
+        return ""
+    about = "hardly any" if expected < 0.5 else f"about {expected:,.0f}"
+    return f"; {about} would come from normal rows alone"
 
 
 def _promise(summary: ScoreSummary) -> str:
     if summary.false_discovery_rate is not None:
         return f"promised: on average at most {percent(summary.false_discovery_rate)} of these are normal"
     rate = percent(summary.false_alarm_rate or 0)
-    return f"scores above {summary.threshold:.4g}; promised: at most {rate} of normal rows"
+    return f"scores above {summary.threshold:.4g} are anomalies; promised: at most {rate} of normal rows"
