@@ -17,6 +17,7 @@ MaskdiffWarning (UserWarning)
 ├── LeftOutWarning                   columns that were left out, and why
 ├── DateOrderWarning                 dates whose day and month cannot be told apart, and which order was taken
 ├── IgnoredLabelsWarning             labels of anomalies that were handed in and not used
+├── AmbiguousColumnWarning           texts of a column that could have been read otherwise
 └── NoEvidenceWarning                rows of tokens without a single token, which cannot be judged
 """
 
@@ -103,6 +104,10 @@ class DateOrderWarning(MaskdiffWarning):
 
 class IgnoredLabelsWarning(MaskdiffWarning):
     """Labels name anomalies among the rows to learn from, and are not used."""
+
+
+class AmbiguousColumnWarning(MaskdiffWarning):
+    """The texts of a column can be read in two ways; which one was taken, and how to take the other."""
 
 
 class NoEvidenceWarning(MaskdiffWarning):

@@ -124,7 +124,7 @@ def test_objects_of_its_class_are_recognised(normal):
 
 def test_steps_between_ordered_levels_count_as_distance(normal):
     size = TableEncoder({"size": "size"}).fit(normal).schema_.fields[0]
-    unordered = TableEncoder().fit(normal).schema_.fields[0]
+    unordered = TableEncoder({"size": "category"}).fit(normal).schema_.fields[0]
     assert size.typical_difference > 1 > unordered.typical_difference
 
 

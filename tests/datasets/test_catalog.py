@@ -96,7 +96,8 @@ def test_vehicle_claims_keep_the_evaluation_columns_in_order_and_words_like_none
     assert labels.tolist() == y.tolist()
     assert read["Color"].iloc[0] == "None"
     assert read["Color"].isna().tolist() == [False, True] + [False] * 58
-    pd.testing.assert_frame_equal(read.drop(columns="Color"), X.drop(columns="Color"))
+    assert read["Maker"].dtype == "category"
+    pd.testing.assert_frame_equal(read.astype(X.dtypes).drop(columns="Color"), X.drop(columns="Color"))
 
 
 def test_vehicle_claims_without_a_column_are_refused(tmp_path):

@@ -26,7 +26,8 @@ class Field:
 
     `type` is the name of the column's type ("category", "number", "date", ...), or "token". `singletons` counts the
     raw values seen exactly once, before rare values were folded together. `ordered` says that the codes follow the
-    order of what they stand for, as bins do, so that some codes are further apart than others.
+    order of what they stand for, as bins do, so that some codes are further apart than others. `n_marks` counts texts
+    that stand among numbers ("unknown"); their codes follow those in order.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Field:
     counts: tuple[int, ...]
     singletons: int = 0
     ordered: bool = False
+    n_marks: int = 0
 
     @property
     def size(self) -> int:
@@ -57,8 +59,9 @@ class Field:
 
     @property
     def n_ordered(self) -> int:
-        """How many codes, from the first on, are in order: all but *rare* and *missing*; 0 for categories."""
-        return self.size - len({"rare", "missing"} & {*self.labels[-2:]}) if self.ordered else 0
+        """How many codes, from the first on, are in order: all but marks, *rare* and *missing*; 0 for categories."""
+        apart = len({"rare", "missing"} & {*self.labels[-2 - self.n_marks :]}) + self.n_marks
+        return self.size - apart if self.ordered else 0
 
     @property
     def typical_difference(self) -> float:

@@ -123,8 +123,10 @@ def _find(name: str, entry: Entry, folder: Path) -> Path:
 def _read_csv(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    # Only an empty cell is missing: texts such as "None" or "NA" are values of their own.
-    return pd.read_csv(path, keep_default_na=False, na_values=[""], low_memory=False)
+    # Only an empty cell is missing: texts such as "None" or "NA" are values of their own, and categories say so.
+    table = pd.read_csv(path, keep_default_na=False, na_values=[""], low_memory=False)
+    texts = [name for name in table if pd.api.types.infer_dtype(table[name], skipna=True) == "string"]
+    return table.astype(dict.fromkeys(texts, "category"))
 
 
 def _labels(table: pd.DataFrame, entry: Entry, path: Path) -> NDArray[np.int8]:

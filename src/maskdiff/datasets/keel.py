@@ -51,8 +51,8 @@ def _cells(path: Path) -> tuple[pd.DataFrame, pd.Series[str]]:
     label = table.pop(table.columns[-1])
     for name in table:
         numbers = pd.to_numeric(table[name], errors="coerce")
-        if numbers.isna().sum() == table[name].isna().sum():
-            table[name] = numbers
+        are_numbers = numbers.isna().sum() == table[name].isna().sum()
+        table[name] = numbers if are_numbers else table[name].astype("category")
     return table, label
 
 

@@ -64,6 +64,10 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """The rows of X with `n_rows` and `take(rows)`."""
         raise SettingError(f"{type(self).__name__} does not say how to read its rows: define _read(X).")
 
+    def _look(self, batches: Batches, n_rows: int | None) -> int:
+        """How many rows there are, where it is not known; a detector may look at all rows here before it learns."""
+        return sum(rows.n_rows for rows in batches()) if n_rows is None else n_rows
+
     def _encode(self, batches: Batches, split: RowSplit) -> tuple[Codes, Codes, Codes]:
         """The encoder, fitted on the rows to learn from; the codes of these, of those that tune and that calibrate."""
         raise SettingError(f"{type(self).__name__} does not say how to encode its rows: define _encode.")
@@ -112,12 +116,13 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         def read() -> Iterable[Any]:
             return map(self._read, batches())
 
-        return self._learn(read, sum(rows.n_rows for rows in read()) if n_rows is None else n_rows, checkpoint)
+        return self._learn(read, n_rows, checkpoint)
 
-    def _learn(self, batches: Batches, n_rows: int, checkpoint: CheckpointStore | None = None) -> Self:
+    def _learn(self, batches: Batches, n_rows: int | None, checkpoint: CheckpointStore | None = None) -> Self:
         """Learn from these rows, read by `_read`, but for those that tune and those that calibrate."""
         self._check_settings()
         self._check_folders()
+        n_rows = self._look(batches, n_rows)
         reconstructor, self.probes_ = self._resolve()
         # A row left out of the normal rows must have been among them, which is not sure once the oddest are gone.
         leave_one_out = abilities(reconstructor).left_out is not None and not self.contamination

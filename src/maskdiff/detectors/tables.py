@@ -182,12 +182,23 @@ class TableDetector(Detector):
             return codes
         return codes.take(order[:limit])
 
+    def _look(self, batches: Batches, n_rows: int | None) -> int:
+        """What columns of texts stand for is decided by all rows, those that calibrate too."""
+        recognition = self._new_encoder().recognition()
+        for rows in batches():
+            recognition.add(rows)
+            if n_rows is not None and recognition.settled:
+                break
+        self._text_types = recognition.found()
+        return recognition.rows if n_rows is None else n_rows
+
     def _encode(self, batches: Batches, split: RowSplit) -> tuple[Codes, Codes, Codes]:
         order = split.order
         learned_from, place = np.zeros(len(order), dtype=np.bool_), np.empty(len(order), dtype=np.int64)
         learned_from[split.train], place[order] = True, np.arange(len(order))
         parts = _in_step(batches(), learned_from)
-        self.encoder_ = self._new_encoder().fit_batches(rows.take(chosen) for rows, chosen in parts)
+        learned = (rows.take(chosen) for rows, chosen in parts)
+        self.encoder_ = self._new_encoder().fit_batches(learned, text_types=self._text_types)
         # In the order of the split, each part is a view of one array, and nothing is held twice.
         values = np.empty((len(place), len(self.encoder_.schema_)), dtype=self.encoder_.schema_.code_dtype)
         # Only rows that were not learned from can be beyond the range; they are few.

@@ -4,8 +4,8 @@
         for batch in rows.batches():
             write(batch)
 
-The format follows from the name; "-" is a standard stream. What the cells of a CSV file stand for is said in
-`csv_types`.
+The format follows from the name; "-" is a standard stream. What texts stand for is decided elsewhere, the same way for
+all formats: `maskdiff.encoders.table.recognition`.
 """
 
 from maskdiff.io.atomic import atomic_write, check_folder

@@ -104,7 +104,7 @@ def fit_summary(
     if checkpoint is not None:
         checkpoint.done()
     empty = fitted.empty_rows_.tolist() if isinstance(fitted, TokenDetector) else []
-    return FitSummary(fitted, file.name, normal.n_rows, empty, file.skipped)
+    return FitSummary(fitted, file.name, normal.n_rows or 0, empty, file.skipped)
 
 
 def _files_of(detector: Detector | DetectorSettings | None) -> list[str]:
@@ -156,13 +156,7 @@ def _normal_rows(
     reading = {**(getattr(detector, "columns", None) or {}), **(columns or ColumnOptions()).for_file(file, label)}
     if reading:
         detector.set_params(columns=reading)
-    return NormalTableRows(
-        file,
-        getattr(detector, "requested_columns", reading),
-        labels,
-        callback,
-        day_first=getattr(getattr(detector, "encoder", None), "day_first", None),
-    )
+    return NormalTableRows(file, getattr(detector, "requested_columns", reading), labels, callback)
 
 
 def _column(file: RowFile, detector: TokenDetector) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 from maskdiff.codes import Field
 from maskdiff.encoders.table.encoder import TableEncoder
-from maskdiff.errors import ColumnTypeError
+from maskdiff.errors import ColumnTypeError, SettingError
 
 from .single_column import codes_of, field_of, fitted
 
@@ -49,10 +49,30 @@ def test_a_dictionary_entry_that_is_null_is_missing() -> None:
     assert TableEncoder().fit(pa.table({"a": array})).schema_.fields[0].counts == (1, 2)
 
 
-def test_an_empty_text_is_a_category_of_its_own() -> None:
-    encoder = fitted(["", "x", None])
-    assert encoder.schema_.fields[0].labels == ("''", "x", "missing")
-    assert codes_of(encoder, ["", None]) == [0, 2]
+@pytest.mark.parametrize("nothing", ["", "  ", "NA", " n/a ", "NULL", "<NA>", "#N/A"])
+def test_texts_that_mean_missing_are_missing_in_tables_of_every_library(nothing: str) -> None:
+    for frame in (pd.DataFrame({"a": [nothing, "x"]}), pl.DataFrame({"a": [nothing, "x"]}), [[nothing], ["x"]]):
+        encoder = TableEncoder().fit(frame)
+        assert encoder.schema_.fields[0].labels == ("x", "missing")
+        assert encoder.encode([[nothing], [None], ["x"]]).values.tolist() == [[1], [1], [0]]
+
+
+def test_words_that_are_values_as_often_as_not_stay_values() -> None:
+    assert field_of(["none", "na", "-", "unknown"]).labels == ("-", "na", "none", "unknown")
+
+
+def test_a_declared_category_is_a_value_whatever_it_is_called() -> None:
+    field = TableEncoder().fit(pd.DataFrame({"a": pd.Categorical(["NA", "1", None])})).schema_.fields[0]
+    assert (field.labels, field.counts) == (("1", "NA", "missing"), (1, 1, 1))
+
+
+def test_further_texts_and_numbers_are_missing_by_request() -> None:
+    for values in (["?", "1", "-999"], [None, 1, -999], [None, 1.0, -999.0]):
+        encoder = fitted(values, missing=["?", "-999"])
+        assert encoder.schema_.fields[0].labels == ("1", "missing")
+        assert codes_of(encoder, values) == [1, 0, 1]
+    with pytest.raises(SettingError, match="missing must be a list of texts"):
+        fitted(["x"], missing="?")
 
 
 def test_a_value_called_missing_rare_or_unseen_is_not_mistaken_for_it() -> None:

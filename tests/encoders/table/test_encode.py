@@ -150,9 +150,9 @@ def test_cells_are_shown_as_a_person_reads_them(encoder: TableEncoder) -> None:
     assert encoder.display(frame, [], []) == []
 
 
-def test_an_empty_text_is_shown_as_one() -> None:
+def test_a_text_called_missing_is_not_shown_as_a_missing_value() -> None:
     encoder = TableEncoder().fit([["x"], [""]])
-    assert encoder.display([[""], ["missing"], [None]], [0, 1, 2], [0, 0, 0]) == ["''", "'missing'", "missing"]
+    assert encoder.display([[""], ["missing"], [None]], [0, 1, 2], [0, 0, 0]) == ["missing", "'missing'", "missing"]
 
 
 def test_a_name_that_ends_in_nothing_is_still_a_name() -> None:

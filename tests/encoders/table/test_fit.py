@@ -242,10 +242,11 @@ def test_the_summary_says_how_every_column_was_read() -> None:
     )
     with pytest.warns(LeftOutWarning):
         encoder = TableEncoder({"note": "drop"}).fit(frame)
+    read = {"example": None, "marks": []}
     assert encoder.summary() == [
-        {"name": "id", "type": None, "codes": 0, "missing": 0.0, "left_out": encoder.left_out_["id"]},
-        {"name": "x", "type": "number", "codes": 12, "missing": 0.0, "left_out": None},
-        {"name": "y", "type": "category", "codes": 2, "missing": 0.5, "left_out": None},
-        {"name": "z", "type": None, "codes": 0, "missing": 1.0, "left_out": "all values are missing"},
-        {"name": "note", "type": None, "codes": 0, "missing": None, "left_out": "dropped, as requested"},
+        {"name": "id", "type": None, "codes": 0, "missing": 0.0, "left_out": encoder.left_out_["id"], **read},
+        {"name": "x", "type": "number", "codes": 12, "missing": 0.0, "left_out": None, **read},
+        {"name": "y", "type": "category", "codes": 2, "missing": 0.5, "left_out": None, **read},
+        {"name": "z", "type": None, "codes": 0, "missing": 1.0, "left_out": "all values are missing", **read},
+        {"name": "note", "type": None, "codes": 0, "missing": None, "left_out": "dropped, as requested", **read},
     ]

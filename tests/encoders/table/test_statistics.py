@@ -134,7 +134,9 @@ def test_columns_of_different_types_or_names_cannot_be_merged() -> None:
 # More distinct values than are held ----------------------------------------------------------------------------------
 
 
-@given(st.lists(st.lists(st.text("abcd", max_size=3), max_size=40), min_size=1, max_size=4), st.integers(2, 20))
+@given(
+    st.lists(st.lists(st.text("abcd", min_size=1, max_size=3), max_size=40), min_size=1, max_size=4), st.integers(2, 20)
+)
 def test_beyond_the_limit_rows_are_all_counted_and_no_category_too_often(
     parts: list[list[str]], max_distinct: int
 ) -> None:

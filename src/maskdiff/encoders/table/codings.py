@@ -1,7 +1,8 @@
 """Codings: how a column's cells become codes, once its type and its statistics are known.
 
-The codes of a field come in this order: its levels or bins, then *rare* where values were folded, then *missing* where
-the normal rows had missing values. Everything else gets the code `size`, *unseen*.
+The codes of a field come in this order: its levels or bins, then *rare* where values were folded, then marks (texts
+among numbers that are values of their own), then *missing* where the normal rows had missing values. Everything else
+gets the code `size`, *unseen*.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from maskdiff.codes import Field, FloatArray
 from maskdiff.encoders.table.beyond import end_notes, excess_beyond
 from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, Key, NumericType, escaped
 from maskdiff.encoders.table.columns import Column
+from maskdiff.encoders.table.recognition import marked
 from maskdiff.encoders.table.statistics import ColumnStatistics
 from maskdiff.errors import ModelFileError
 
@@ -115,14 +117,19 @@ class ColumnCoder:
     field: Field
     coding: Levels | Bins
     has_missing: bool
+    marks: tuple[str, ...] = ()
 
     def encode(self, column: Column) -> NDArray[np.int64]:
         """Codes of the column's cells, shape (n,); each depends on its own cell alone."""
+        column = marked(column, self.marks)
         missing = self.field.size - self.has_missing
         if column.is_empty:
-            return np.full(len(column.array), missing, np.int64)
-        codes = self.coding.codes(self.column_type, column, self.field.size)  # type: ignore[arg-type]
-        codes[column.missing] = missing
+            codes = np.full(len(column.array), missing, np.int64)
+        else:
+            codes = self.coding.codes(self.column_type, column, self.field.size)  # type: ignore[arg-type]
+            codes[column.missing] = missing
+        if column.mark is not None:
+            codes = np.where(column.mark >= 0, self.coding.size + column.mark, codes)
         return codes
 
     def excess(self, column: Column, codes: NDArray[np.int64]) -> FloatArray | None:
@@ -163,6 +170,8 @@ class ColumnCoder:
             "counts": list(self.field.counts),
             "singletons": self.field.singletons,
             "has_missing": self.has_missing,
+            "marks": list(self.marks),
+            "options": self.column_type.options(),
             **self.coding.to_state(),
         }
 
@@ -172,8 +181,9 @@ class ColumnCoder:
         try:
             if state["type"] not in COLUMN_TYPES:
                 raise ModelFileError(f"the model file has a column of the type {state['type']!r}, which is not known.")
-            column_type, coding = COLUMN_TYPES[state["type"]], coding_from(state)
-            coder = cls(column_type, field_from(state, column_type, coding), coding, state["has_missing"])
+            column_type, coding = COLUMN_TYPES[state["type"]].with_options(state["options"]), coding_from(state)
+            field = field_from(state, column_type, coding)
+            coder = cls(column_type, field, coding, state["has_missing"], tuple(state["marks"]))
             faults = coder.faults()
         except (KeyError, TypeError, AttributeError) as error:
             raise ModelFileError(
@@ -191,23 +201,32 @@ class ColumnCoder:
             "its counts are not positive integers": all(type(n) is int for n in counts) and min(self.field.counts) > 0,
             "labels, counts and codes differ in number": len(self.field.labels)
             == len(self.field.counts)
-            == self.coding.size + self.has_missing,
+            == self.coding.size + len(self.marks) + self.has_missing,
+            "its marks are not those of its type": set(self.marks) <= set(self.column_type.marks)
+            and len(set(self.marks)) == len(self.marks),
         }
         return [fault for fault, passed in checks.items() if not passed] + self.coding.faults(self.column_type)
 
 
 def field_of(
-    name: str, column_type: ColumnType, coding: Levels | Bins, labels: Sequence[str], counts: Sequence[int], once: int
+    name: str,
+    column_type: ColumnType,
+    coding: Levels | Bins,
+    labels: Sequence[str],
+    counts: Sequence[int],
+    once: int,
+    n_marks: int = 0,
 ) -> Field:
     """The field of a coded column. Numbers that are few enough to be levels are shown as categories."""
     levels, numeric = isinstance(coding, Levels), isinstance(column_type, NumericType)
     ordered = column_type.ordered_levels if levels else True
     shown = "category" if levels and numeric else column_type.general
-    return Field(name, shown, tuple(labels), tuple(counts), once, ordered)
+    return Field(name, shown, tuple(labels), tuple(counts), once, ordered, n_marks)
 
 
 def field_from(state: dict[str, Any], column_type: ColumnType, coding: Levels | Bins) -> Field:
-    return field_of(str(state["name"]), column_type, coding, state["labels"], state["counts"], state["singletons"])
+    counts, once, n_marks = state["counts"], state["singletons"], len(state["marks"])
+    return field_of(str(state["name"]), column_type, coding, state["labels"], counts, once, n_marks)
 
 
 def coding_from(state: dict[str, Any]) -> Levels | Bins:
@@ -229,11 +248,17 @@ def learn_coder(learned: ColumnStatistics, *, bins: int, tails: int, max_categor
         coding, field = learn_bins(learned, bins, tails)
     else:
         coding, field = learn_levels(learned, learned.levels, max_categories, _range(learned, tails))
-    if learned.missing:
-        once = field.singletons + (learned.missing == 1)
-        labels, counts = (*field.labels, "missing"), (*field.counts, learned.missing)
-        field = replace(field, labels=labels, counts=counts, singletons=once)
-    return ColumnCoder(learned.type, field, coding, bool(learned.missing))
+    marks = tuple(mark for mark in learned.type.marks if learned.marks[mark])
+    behind = {escaped(mark): learned.marks[mark] for mark in marks}
+    behind |= {"missing": learned.missing} if learned.missing else {}
+    field = replace(
+        field,
+        labels=(*field.labels, *behind),
+        counts=(*field.counts, *behind.values()),
+        singletons=field.singletons + sum(count == 1 for count in behind.values()),
+        n_marks=len(marks),
+    )
+    return ColumnCoder(learned.type, field, coding, bool(learned.missing), marks)
 
 
 def _range(learned: ColumnStatistics, tails: int) -> tuple[float, float] | None:

@@ -1,6 +1,6 @@
 """One column of a table of any library, as a pyarrow array whose missing cells are nulls.
 
-NaN, None, pandas' NA and NaT are all missing; an empty text is a value of its own. Columns with a declared type keep it
+NaN, None, pandas' NA and NaT are all missing; which texts are, `missing` says. Columns with a declared type keep it
 in one plain form. Columns of Python objects say nothing about their cells, so each cell becomes its canonical text, and
 the classes found in it decide the column's type.
 """
@@ -60,6 +60,8 @@ class Column:
     name: str
     array: pa.Array
     type: ColumnType
+    # Where cells that are marks were taken apart and are null: which of the marks each is, -1 for none.
+    mark: NDArray[np.int64] | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -69,7 +71,7 @@ class Column:
     @property
     def missing(self) -> NDArray[np.bool_]:
         missing: NDArray[np.bool_] = self.array.is_null().to_numpy(zero_copy_only=False)
-        return missing
+        return missing if self.mark is None else missing & (self.mark < 0)
 
     def take(self, rows: NDArray[np.bool_]) -> Column:
         """The cells of the rows where this is True."""

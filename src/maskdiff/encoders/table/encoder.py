@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -13,10 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from maskdiff.codes import Codes, FloatArray, Schema
 from maskdiff.encoders.table.codings import ColumnCoder, learn_coder
 from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, general_names
+from maskdiff.encoders.table.column_types.base import Found
 from maskdiff.encoders.table.columns import Column
 from maskdiff.encoders.table.input import Header, Table, check_names, column_of, read_table
+from maskdiff.encoders.table.missing import MissingTexts
+from maskdiff.encoders.table.number_format import SIGNS
+from maskdiff.encoders.table.recognition import TableRecognition
 from maskdiff.encoders.table.statistics import TableStatistics
-from maskdiff.errors import EmptyTableError, LeftOutWarning, ModelFileError, SettingError
+from maskdiff.errors import AmbiguousColumnWarning, EmptyTableError, LeftOutWarning, ModelFileError, SettingError
 from maskdiff.state import Parameters, storable
 
 DROP = "drop"
@@ -47,8 +51,13 @@ class TableEncoder(Parameters):
       largest number stand alone, and what is beyond them is unseen, the odder the further it is. Dates go on, so they
       have no tails: a date is unseen where it is further beyond the learned dates than these are apart, and than a
       year. With `tails` = 0, and for times and durations, the end bins are open-ended.
-    - NaN, None, NA and NaT are missing: a code of its own where the normal rows had missing values, unseen elsewhere.
-      An empty text is a category like any other. A constant column has one code; anything else is unseen there.
+    - Texts are what they stand for, decided over all rows: numbers however they are written (1.234,56, $8,108.28),
+      dates, truth values, else categories; whole numbers with a leading zero, such as zip codes, stay categories.
+      Columns of a declared type, pandas' categoricals too, are what they declare.
+    - Numbers may have a few other texts among them, such as "unknown" or "-": values of their own beside the bins.
+    - NaN, None, NA and NaT are missing, and so are empty texts, "NA", "null" and the others of `missing.MISSING`: a
+      code of its own where the normal rows had missing values, unseen elsewhere. A constant column has one code;
+      anything else is unseen there.
     - Beyond `max_categories`, only the most frequent categories keep their code; the others share one, "rare". The
       folded values are remembered, as a set of their texts, so that a value never seen stays unseen.
     - Beyond `max_distinct` different values of one column, memory is saved: the rarest categories are forgotten, and
@@ -65,6 +74,9 @@ class TableEncoder(Parameters):
     day_first : what comes first in dates of a file such as 03/04/2024: True the day, False the month. None: the order
         that fits the whole column; where both do, that of the table's other dates, or else the day, with a
         `DateOrderWarning`.
+    missing : texts that mean a missing value besides those that always do, such as ["?", "-"].
+    decimal : "." or ",": the decimal sign, where the texts of a column can be read either way, as 1,234 can. None: the
+        one that other columns show, else the point, with an `AmbiguousColumnWarning`.
 
     Learned: `schema_`, `feature_names_in_`, `named_` (False: the columns came without names), `left_out_` (name ->
     reason).
@@ -90,6 +102,8 @@ class TableEncoder(Parameters):
     tails: int = 5
     max_distinct: int = 1_000_000
     day_first: bool | None = None
+    missing: Sequence[str] | None = None
+    decimal: str | None = None
 
     # Learning --------------------------------------------------------------------------------------------------------
 
@@ -97,18 +111,47 @@ class TableEncoder(Parameters):
         """Learn from normal rows: those of `X`, or of them only `rows` (positions or booleans); `y` is ignored."""
         return self.fit_batches([read_table(X).take(rows)], seed=seed)
 
-    def fit_batches(self, batches: Iterable[Any], *, seed: int = 0) -> Self:
-        """Learn from tables with the same columns, each seen once; how the rows are cut into batches does not matter.
+    def fit_batches(
+        self, batches: Iterable[Any], *, seed: int = 0, text_types: Mapping[str, Found] | None = None
+    ) -> Self:
+        """Learn from tables with the same columns; how the rows are cut into batches does not matter.
 
-        `seed` draws the rows that are kept of a number column with more than `max_distinct` different values.
+        They are read twice, first to see what columns of texts stand for, unless `text_types`, what `recognition`
+        found, says so; batches that can be read once only are held in memory. `seed` draws the rows that are kept of a
+        number column with more than `max_distinct` different values.
         """
-        statistics = self.statistics(seed=seed)
+        if text_types is None:
+            batches = list(batches) if isinstance(batches, Iterator) else batches
+            recognition = self.recognition()
+            for batch in batches:
+                recognition.add(read_table(batch))
+            text_types = recognition.found()
+        statistics = self.statistics(seed=seed, text_types=text_types)
         for batch in batches:
             statistics.add(read_table(batch))
         return self.fit_statistics(statistics)
 
-    def statistics(self, *, seed: int = 0) -> TableStatistics:
+    def recognition(self) -> TableRecognition:
+        """What texts stand for, of no rows yet: `add` all tables to it, or `merge` others; `found` is the answer.
+
+        >>> recognition = TableEncoder().recognition()
+        >>> recognition.add(TableEncoder().read([["1.234,50"], ["7,25"]]))
+        >>> recognition.found()["x0"].column_type.example
+        '1.234,50 -> 1234.50'
+        """
+        self._check_settings()
+        return TableRecognition(*self._named_columns(), MissingTexts.of(self.missing), self.decimal, self.day_first)
+
+    def _named_columns(self) -> tuple[dict[str, ColumnType], set[str]]:
+        """The types the user named, and the columns that are to be dropped."""
+        columns = self.columns or {}
+        dropped = {name for name, how in columns.items() if how == DROP}
+        return {name: COLUMN_TYPES[how] for name, how in columns.items() if how != DROP}, dropped
+
+    def statistics(self, *, seed: int = 0, text_types: Mapping[str, Found] | None = None) -> TableStatistics:
         """Statistics of no rows yet: `add` tables to them, `merge` those of other rows, then `fit_statistics`.
+
+        `text_types` is what a `recognition` of all rows found; without it texts are categories.
 
         >>> encoder = TableEncoder()
         >>> first, second = encoder.statistics(), encoder.statistics(seed=1)
@@ -119,10 +162,10 @@ class TableEncoder(Parameters):
         (2, 1)
         """
         self._check_settings()
-        columns = self.columns or {}
         return TableStatistics(
-            {name: COLUMN_TYPES[how] for name, how in columns.items() if how != DROP},
-            {name for name, how in columns.items() if how == DROP},
+            *self._named_columns(),
+            text_types,
+            MissingTexts.of(self.missing),
             discrete_up_to=self.discrete_up_to,
             max_distinct=self.max_distinct,
             seed=seed,
@@ -145,6 +188,9 @@ class TableEncoder(Parameters):
                 raise SettingError(f"{name} must be an integer of at least {fewest}; got {value!r}.")
         if self.day_first not in (None, True, False):
             raise SettingError(f"day_first must be True, False or None; got {self.day_first!r}.")
+        if self.decimal not in (None, *SIGNS):
+            raise SettingError(f'decimal must be "." or ","; got {self.decimal!r}.')
+        MissingTexts.of(self.missing)
         allowed = [*general_names(), DROP]
         for name, how in (self.columns or {}).items():
             if how not in allowed:
@@ -169,6 +215,9 @@ class TableEncoder(Parameters):
         missing = {name: learned.missing / learned.rows for name, learned in statistics.columns.items()}
         if useless:
             warnings.warn(f"left out: {reasons(useless)}. {KEEP_HINT}", LeftOutWarning, stacklevel=5)
+        for name, doubt in statistics.doubts().items():
+            if name not in left_out:
+                warnings.warn(f"column {name!r}: {doubt}.", AmbiguousColumnWarning, stacklevel=5)
         return self._adopt(header, coders, left_out, missing)
 
     def _adopt(self, header: Header, coders: list[ColumnCoder], left_out: dict[str, str], missing: Any) -> Self:
@@ -192,13 +241,16 @@ class TableEncoder(Parameters):
         values = np.empty((table.n_rows, len(self.schema_)), dtype=self.schema_.code_dtype)
         beyond: dict[int, FloatArray] = {}
         for at, coder in enumerate(self._coders):
-            column = column_of(table, places[coder.field.name], coder.field.name)
+            column = self._column(table, places[coder.field.name], coder.field.name)
             codes = coder.encode(column)
             values[:, at] = codes
             excess = coder.excess(column, codes)
             if excess is not None:
                 beyond[at] = excess
         return Codes(values, self.schema_, excess=_side_by_side(beyond, values.shape) if beyond else None)
+
+    def _column(self, table: Table, place: int, name: str) -> Column:
+        return MissingTexts.of(self.missing).applied(column_of(table, place, name))
 
     def display(self, X: Any, rows: ArrayLike, fields: Sequence[int | str] | NDArray[Any]) -> list[str]:
         """The cells of `X` as a person reads them, one for each pair of a row and a field (a name or its position).
@@ -232,17 +284,20 @@ class TableEncoder(Parameters):
         which = np.array([number[field] if isinstance(field, str) else field for field in fields], dtype=np.int64)
         at, texts = np.asarray(rows, dtype=np.int64), np.empty(len(which), dtype=object)
         for j in np.unique(which).tolist():
-            column = column_of(table.take(at[which == j]), places[names[j]], names[j])
+            column = self._column(table.take(at[which == j]), places[names[j]], names[j])
             texts[which == j] = texts_of(self._coders[j], column)
         return list(texts)
 
     def summary(self) -> list[dict[str, Any]]:
-        """How each column was read: name, type, number of codes, share of missing values, why it was left out.
+        """How each column was read: name, type, number of codes, share of missing values, why it was left out, an
+        example of how its texts were read where they are not written plainly, and the texts among its numbers.
 
-        >>> TableEncoder({"note": "drop"}).fit([["a", None], ["b", 2]]).summary()[1]
-        {'name': 'x1', 'type': 'category', 'codes': 2, 'missing': 0.5, 'left_out': None}
+        >>> TableEncoder().fit([["a", "1,5"], ["b", None]]).summary()[1]  # doctest: +NORMALIZE_WHITESPACE
+        {'name': 'x1', 'type': 'category', 'codes': 2, 'missing': 0.5, 'left_out': None, 'example': '1,5 -> 1.5',
+        'marks': []}
         """
         fields = {field.name: field for field in self.schema_}
+        coders = {coder.field.name: coder for coder in self._coders}
         return [
             {
                 "name": name,
@@ -250,6 +305,8 @@ class TableEncoder(Parameters):
                 "codes": fields[name].size if name in fields else 0,
                 "missing": self._missing.get(name),
                 "left_out": self.left_out_.get(name),
+                "example": coders[name].column_type.example if name in coders else None,
+                "marks": list(coders[name].marks) if name in coders else [],
             }
             for name in self._fitted_header.names
         ]
@@ -267,7 +324,8 @@ class TableEncoder(Parameters):
     def to_state(self) -> dict[str, Any]:
         """Everything that was set and learned, as plain texts, numbers, lists and dicts."""
         return {
-            "settings": self.get_params() | {"columns": dict(self.columns or {}) or None},
+            "settings": self.get_params()
+            | {"columns": dict(self.columns or {}) or None, "missing": list(self.missing or []) or None},
             "names": list(self._fitted_header.names),
             "named": self.named_,
             "left_out": dict(self.left_out_),

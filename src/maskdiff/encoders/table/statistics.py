@@ -18,10 +18,13 @@ import pyarrow.types as pat
 from numpy.typing import NDArray
 
 from maskdiff.encoders.table.column_types import CATEGORY, ColumnType, Key, NumericType
+from maskdiff.encoders.table.column_types.base import Found
 from maskdiff.encoders.table.columns import Column
 from maskdiff.encoders.table.input import Header, Table, column_of, listed
 from maskdiff.encoders.table.key_watch import KeyWatch
+from maskdiff.encoders.table.missing import MissingTexts
 from maskdiff.encoders.table.number_sample import NumberSample
+from maskdiff.encoders.table.recognition import typed
 from maskdiff.errors import ColumnError, ColumnTypeError, UnknownColumnError
 
 
@@ -38,6 +41,7 @@ class ColumnStatistics:
         self.rows = self.missing = self.infinite = 0
         self.found: ColumnType | None = None
         self.levels: Counter[Key] | None = Counter()  # None: numbers with too many values to be categories
+        self.marks: Counter[str] = Counter()  # texts among numbers that are values of their own
         self.forgotten: Counter[int] = Counter()  # number of rows -> how many categories with so many were forgotten
         self.sample = NumberSample(np.random.default_rng([seed, crc32(name.encode())]), max_distinct)
         self.range = (np.inf, -np.inf)
@@ -61,7 +65,10 @@ class ColumnStatistics:
     def add(self, column: Column) -> None:
         """One more batch."""
         self.rows += len(column.array)
-        self.missing += column.array.null_count
+        self.missing += int(column.missing.sum())
+        if column.mark is not None:
+            counts = np.bincount(column.mark[column.mark >= 0], minlength=len(column.type.marks))
+            self.marks.update(dict(zip(column.type.marks, counts.tolist(), strict=True)))
         if column.is_empty:
             return
         self.found = self._together(column.type if self.requested is None else self.requested.refined(column.type))
@@ -76,6 +83,7 @@ class ColumnStatistics:
         """What was learned from rows that follow these."""
         self.rows += other.rows
         self.missing += other.missing
+        self.marks += other.marks
         if other.found is None:
             return
         self.found = self._together(other.found)
@@ -99,7 +107,9 @@ class ColumnStatistics:
 
     def _measure(self, column: Column, column_type: NumericType) -> None:
         numbers = column_type.numbers(column)
-        self._check_readable(column, column_type, np.isnan(numbers) & ~column.missing)
+        self._check_readable(
+            column, column_type, np.isnan(numbers) & column.array.is_valid().to_numpy(zero_copy_only=False)
+        )
         self.infinite += int(np.isinf(numbers).sum())
         finite = numbers[np.isfinite(numbers)]
         self.sample.add(finite)
@@ -162,12 +172,22 @@ class ColumnStatistics:
 class TableStatistics:
     """All that is learned about the columns of a table, but for those in `dropped`.
 
-    `requested` are the types the user named, name -> type; `limits` are the settings of `ColumnStatistics`.
+    `requested` are the types the user named, name -> type, `text_types` what columns of texts stand for, `missing`
+    which texts are missing values; `limits` are the settings of `ColumnStatistics`.
     """
 
-    def __init__(self, requested: Mapping[str, ColumnType], dropped: Collection[str], **limits: int) -> None:
+    def __init__(
+        self,
+        requested: Mapping[str, ColumnType],
+        dropped: Collection[str],
+        text_types: Mapping[str, Found] | None = None,
+        missing: MissingTexts | None = None,
+        **limits: int,
+    ) -> None:
         self.requested = requested
         self.dropped = dropped
+        self.text_types = text_types or {}
+        self.missing = missing or MissingTexts()
         self.limits: dict[str, Any] = limits
         self.rows = 0
         self.header: Header | None = None
@@ -178,8 +198,14 @@ class TableStatistics:
         header = self.header or self._begin(Header.of(table))
         places = header.places(table, self.columns, [*self.requested, *self.dropped])
         for name, place in places.items():
-            self.columns[name].add(column_of(table, place, name))
+            column = self.missing.applied(column_of(table, place, name))
+            found = self.text_types.get(name)
+            self.columns[name].add(column if found is None else typed(column, found.column_type))
         self.rows += table.n_rows
+
+    def doubts(self) -> dict[str, str]:
+        """Columns whose texts could have been read otherwise, and how."""
+        return {name: found.doubt for name, found in self.text_types.items() if found.doubt and name in self.columns}
 
     def merge(self, other: TableStatistics) -> None:
         """What was learned from rows that follow these."""

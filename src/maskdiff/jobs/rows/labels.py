@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from maskdiff.codes import BoolArray
 from maskdiff.encoders.table.cells import BOOLEANS, parse_number
+from maskdiff.encoders.table.missing import MISSING
 from maskdiff.errors import InputError, SettingError
 from maskdiff.io.cell_texts import as_texts
-from maskdiff.io.csv_types import MISSING
 
 Key = str | int | float
 _MOST_NAMED = 6
@@ -56,7 +56,7 @@ class Labels:
         return found
 
     def _code(self, text: str) -> int:
-        if text in MISSING:
+        if text.strip() in MISSING:
             return -1
         key = label_key(text)
         if not self.normal and key not in (0, 1):

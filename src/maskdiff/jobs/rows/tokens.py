@@ -14,7 +14,6 @@ from maskdiff.encoders.base import Encoder
 from maskdiff.encoders.tokens.input import TokenRows
 from maskdiff.errors import UnknownColumnError
 from maskdiff.io.cell_texts import as_texts
-from maskdiff.io.csv_types import is_text
 from maskdiff.io.rows import RowFile
 from maskdiff.jobs.rows.labels import Labels
 from maskdiff.jobs.rows.table import place_of
@@ -99,5 +98,4 @@ def cells_of(column: pa.Array) -> list[Any]:
     """Each cell as it is judged: a text, or a list of symbols."""
     if pat.is_list(column.type) or pat.is_large_list(column.type):
         return list(column.to_pylist())
-    texts = column.cast(pa.large_string()) if is_text(column.type) else as_texts(column)
-    return list(texts.to_pylist())
+    return list(as_texts(column).to_pylist())

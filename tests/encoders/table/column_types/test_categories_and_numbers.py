@@ -60,9 +60,9 @@ def test_numbers_are_ordered_as_numbers_not_as_text() -> None:
 def test_mixed_types_are_categories_by_their_text() -> None:
     encoder = fitted([1, "1", 1.0, True, date(2020, 1, 1), Decimal("2.50"), b"x", ""])
     field = encoder.schema_.fields[0]
-    assert field.labels == ("''", "1", "2.5", "2020-01-01", "True", "x")
-    assert field.counts == (1, 3, 1, 1, 1, 1)
-    assert codes_of(encoder, [1, "True", 2.5, datetime(2020, 1, 1), "x", None]) == [1, 4, 2, 3, 5, 6]
+    assert field.labels == ("1", "2.5", "2020-01-01", "True", "x", "missing")
+    assert field.counts == (3, 1, 1, 1, 1, 1)
+    assert codes_of(encoder, [1, "True", 2.5, datetime(2020, 1, 1), "x", None]) == [0, 3, 1, 2, 4, 5]
 
 
 def test_objects_are_known_by_their_text() -> None:

@@ -7,15 +7,17 @@ statistics (row ids, types that change between batches), the CSV reader (which t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from maskdiff.codes import FloatArray
 from maskdiff.encoders.table.arrays import canonical_texts, declared
-from maskdiff.errors import ColumnTypeError
+from maskdiff.errors import ColumnTypeError, ModelFileError
 
 if TYPE_CHECKING:
     from maskdiff.encoders.table.columns import Column
@@ -25,6 +27,39 @@ Key = str | int | float
 
 # Labels that have a meaning of their own.
 RESERVED = ("", "missing", "rare", "unseen")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a column of texts stands for, and what may be wrong with that, if both of two answers fit."""
+
+    column_type: ColumnType
+    doubt: str | None = None
+
+
+class TextFit:
+    """Whether a column of texts can be of one type, batch after batch. A type with settings of its own overrides it."""
+
+    def __init__(self, column_type: ColumnType) -> None:
+        self.column_type = column_type
+        self.alive = True
+
+    @property
+    def proven_decimal(self) -> str | None:
+        """The decimal sign of the column's numbers, where its texts leave no doubt about it."""
+        return None
+
+    def add(self, texts: pa.Array, counts: NDArray[np.int64]) -> None:
+        """Distinct texts, none missing, and how many rows hold each."""
+        self.alive = self.alive and self.column_type.fits_csv(texts)
+
+    def merge(self, other: TextFit) -> None:
+        """What was found in rows that follow these."""
+        self.alive &= other.alive
+
+    def found(self, decimal: str | None) -> Found | None:
+        """The type, None if the column is not of it; `decimal` decides between signs where both fit."""
+        return Found(self.column_type)
 
 
 class ColumnType:
@@ -83,14 +118,28 @@ class ColumnType:
         """Why a column with these statistics only numbers the rows; None if it does not."""
         return None
 
-    # CSV -------------------------------------------------------------------------------------------------------------
+    # Texts -----------------------------------------------------------------------------------------------------------
 
     # What every text of such a column matches, without the spaces around it; None: no texts are taken for this type.
     csv_pattern: str | None = None
-    # Whether a column with missing cells can still be of this type.
-    csv_missing = True
-    # Whether texts in a file that declares types (JSON, Parquet) can be of this type too.
-    in_declared_texts = True
+    # Texts that are values of their own beside what the type reads: "unknown" among numbers.
+    marks: tuple[str, ...] = ()
+    # One of its texts and what it was read as, where they differ.
+    example: str | None = None
+
+    def text_fit(self) -> TextFit | None:
+        """A look at a column of texts that says whether it is of this type; None: texts never are."""
+        return TextFit(self)
+
+    def options(self) -> dict[str, Any]:
+        """How this column of the type is read, where columns differ in that, as plain values for a model file."""
+        return {}
+
+    def with_options(self, options: Any) -> ColumnType:
+        """The type that reads as these `options` say; anything it cannot have said itself is refused."""
+        if options != {}:
+            raise ModelFileError(f"the model file is damaged: a column of type {self.name} has no options.")
+        return self
 
     def fits_name(self, name: str) -> bool:
         """Whether a column of this name may be of this type, if its texts are."""
@@ -109,10 +158,6 @@ class ColumnType:
     def from_csv(self, texts: pa.Array) -> pa.Array:
         """Texts that fit, as an array that is recognised as this type."""
         return declared(texts, self.name)
-
-    def quick_csv(self, texts: pa.Array) -> pa.Array:
-        """Texts to be scored, in a form that is read faster and into the same keys, if there is one."""
-        return texts
 
     # Reading and display ---------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import pyarrow.types as pat
 
 from maskdiff.encoders.table.arrays import is_text
 from maskdiff.encoders.table.cells import BOOLEANS
-from maskdiff.encoders.table.column_types.base import ColumnType, Key
+from maskdiff.encoders.table.column_types.base import ColumnType, Key, TextFit
 
 if TYPE_CHECKING:
     from maskdiff.encoders.table.statistics import ColumnStatistics
@@ -36,8 +36,8 @@ class CategoryType(ColumnType):
         all_differ = learned.n_categories == learned.present >= FEWEST_IDS
         return "a row id: all its values are different" if all_differ else None
 
-    def fits_csv(self, texts: pa.Array) -> bool:
-        return True
+    def text_fit(self) -> TextFit | None:
+        return None  # what any text is where it is nothing else
 
     def from_csv(self, texts: pa.Array) -> pa.Array:
         return texts
@@ -49,7 +49,6 @@ class BooleanType(ColumnType):
     name = "boolean"
     general = "category"
     python_types = (bool, np.bool_)
-    in_declared_texts = False
 
     def is_arrow(self, arrow_type: pa.DataType) -> bool:
         return bool(pat.is_boolean(arrow_type))

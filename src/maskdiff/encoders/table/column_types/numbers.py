@@ -7,6 +7,7 @@ from decimal import Decimal
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pat
@@ -14,18 +15,17 @@ import pyarrow.types as pat
 from maskdiff.codes import FloatArray
 from maskdiff.encoders.table.arrays import floats, is_text
 from maskdiff.encoders.table.cells import as_number, parse_number
-from maskdiff.encoders.table.column_types.base import Key, NumericType, all_match, first_distinct, type_error
+from maskdiff.encoders.table.column_types.base import Key, NumericType, TextFit, first_distinct, type_error
+from maskdiff.encoders.table.column_types.number_fit import NumberFit
+from maskdiff.encoders.table.number_format import NumberFormat
+from maskdiff.errors import ModelFileError
 
 if TYPE_CHECKING:
     from maskdiff.encoders.table.columns import Column
     from maskdiff.encoders.table.statistics import ColumnStatistics
 
-NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
-# Whole numbers below this are different floats.
-EXACT = 2.0**53
 # How a number is read from a cell of each arrow type; types that are not here hold no numbers.
 CELL_NUMBERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any], int | float | None]], ...] = (
-    (is_text, parse_number),
     (pat.is_boolean, int),
     (pat.is_integer, int),
     (pat.is_floating, as_number),
@@ -40,27 +40,47 @@ class NumberType(NumericType):
     plural = "numbers"
     is_decimal = True
     python_types: tuple[type, ...] = (Real, Decimal)
-    csv_pattern = NUMBER
-    in_declared_texts = False
+
+    def __init__(
+        self, format: NumberFormat | None = None, marks: tuple[str, ...] = (), example: str | None = None
+    ) -> None:
+        self.format, self.marks, self.example = format or NumberFormat(), marks, example
 
     def is_arrow(self, arrow_type: pa.DataType) -> bool:
         return bool(pat.is_floating(arrow_type) or pat.is_decimal(arrow_type))
 
-    def from_csv(self, texts: pa.Array) -> pa.Array:
-        return pc.utf8_trim_whitespace(texts).cast(pa.float64())
+    def text_fit(self) -> TextFit | None:
+        return NumberFit(self)
 
-    def quick_csv(self, texts: pa.Array) -> pa.Array:
-        """The numbers these texts stand for, or the texts where one of them is no plain number."""
-        if not all_match(texts, NUMBER):
-            return texts
-        try:
-            return to_integers(texts)
-        except pa.ArrowInvalid:
-            numbers = pc.utf8_trim_whitespace(texts).cast(pa.float64())
-        largest = pc.max(pc.abs(numbers)).as_py()
-        return numbers if largest is None or largest < EXACT else texts
+    def written(self, format: NumberFormat, whole: bool, marks: tuple[str, ...], example: str | None) -> NumberType:
+        """The type of numbers that are written so, with these other texts among them."""
+        if example is not None:
+            number = format.canonical(pa.array([example], pa.large_string()))[0].as_py()
+            example = f"{example} -> {number}"
+        return (IntegerType if whole else NumberType)(format, marks, example)
+
+    def options(self) -> dict[str, Any]:
+        plain = self.format == NumberFormat() and not self.marks
+        return {} if plain else {"format": self.format.to_state(), "marks": list(self.marks), "example": self.example}
+
+    def with_options(self, options: Any) -> NumberType:
+        if options == {}:
+            return self
+        if not isinstance(options, dict) or set(options) != {"format", "marks", "example"}:
+            raise ModelFileError("the model file is damaged: it says incompletely how a column of numbers is written.")
+        marks, example = options["marks"], options["example"]
+        if not isinstance(marks, list) or not all(isinstance(mark, str) for mark in marks):
+            raise ModelFileError("the model file is damaged: the texts among the numbers of a column are no texts.")
+        if not isinstance(example, str | None):
+            raise ModelFileError("the model file is damaged: an example of how numbers are written is no text.")
+        return type(self)(NumberFormat.from_state(options["format"]), tuple(marks), example)
+
+    def from_csv(self, texts: pa.Array) -> pa.Array:
+        return self.format.canonical(texts).cast(pa.float64())
 
     def keys(self, column: Column, values: pa.Array) -> Sequence[Key | None]:
+        if is_text(values.type):
+            return self._keys_of_texts(values)
         read = next((read for fits, read in CELL_NUMBERS if fits(values.type)), None)
         if read is None:
             raise type_error(column, self, values.type)
@@ -72,7 +92,23 @@ class NumberType(NumericType):
             return floats(column.array.cast(pa.large_string()).cast(pa.float64()))
         if pat.is_integer(arrow_type) or pat.is_floating(arrow_type) or pat.is_boolean(arrow_type):
             return floats(column.array.cast(pa.float64(), safe=False))
-        return super().numbers(column)
+        return self._numbers_of_texts(column.array) if is_text(arrow_type) else super().numbers(column)
+
+    def _numbers_of_texts(self, texts: pa.Array) -> FloatArray:
+        """Read as the column's texts are written; the few that are not, one by one."""
+        written = self.format.canonical(texts)
+        numbers = floats(written.cast(pa.float64()))
+        others = np.flatnonzero(pc.and_(written.is_null(), texts.is_valid()).to_numpy(zero_copy_only=False))
+        if len(others):
+            distinct = texts.take(pa.array(others)).dictionary_encode()
+            read = [parse_number(text) for text in distinct.dictionary.to_pylist()]
+            found = np.array([np.nan if number is None else float(number) for number in read])
+            numbers = numbers.copy()
+            numbers[others] = found[distinct.indices.to_numpy(zero_copy_only=False)]
+        return numbers
+
+    def _keys_of_texts(self, texts: pa.Array) -> list[Key | None]:
+        return [parse_number(text) for text in pc.coalesce(self.format.canonical(texts), texts).to_pylist()]
 
     def texts(self, keys: Sequence[Any]) -> list[str]:
         return number_texts(keys, fewest_digits=6)
@@ -88,23 +124,20 @@ class IntegerType(NumberType):
     general = "number"
     widens_to = "number"
     python_types = (Integral,)
-    csv_pattern = r"^[+-]?[0-9]+$"
-    csv_missing = False
     may_number_rows = True
 
     def is_arrow(self, arrow_type: pa.DataType) -> bool:
         return bool(pat.is_integer(arrow_type))
 
+    def text_fit(self) -> TextFit | None:
+        return None  # numbers see whether they are all whole
+
     def from_csv(self, texts: pa.Array) -> pa.Array:
-        return to_integers(texts)
+        return self.format.canonical(texts).cast(pa.int64())
 
     def row_id(self, learned: ColumnStatistics) -> str | None:
         is_key = learned.key.is_key and not learned.infinite
         return "a row id: a key of integers that are all different" if is_key else None
-
-
-def to_integers(texts: pa.Array) -> pa.Array:
-    return pc.replace_substring_regex(pc.utf8_trim_whitespace(texts), r"^\+", "").cast(pa.int64())
 
 
 def number_texts(numbers: Sequence[int | float], fewest_digits: int) -> list[str]:

@@ -1,0 +1,194 @@
+"""NumberFit: whether the texts of a column are numbers, and how they are written, found batch after batch.
+
+Six writings are tried, each of the decimal signs with each of the signs that may stand between groups of digits, until
+a text contradicts them. Where both decimal signs are still possible, because 1,234 or 1.234 is all there is, the
+decimal sign is the one that was set, or else the one that other columns of the table leave no doubt about, or else the
+point.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from maskdiff.encoders.table.column_types.base import Found, TextFit
+from maskdiff.encoders.table.number_format import (
+    CODE,
+    PLAIN,
+    SIGNS,
+    WHOLE,
+    NumberFormat,
+    between_groups,
+    joined,
+    matches_all,
+    parts_of,
+    plain_writing,
+)
+
+if TYPE_CHECKING:
+    from maskdiff.encoders.table.column_types.numbers import NumberType
+
+WRITINGS = ((".", ","), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"))
+# A column of numbers may hold so many other texts, such as "unknown", in at most this share of its rows.
+MOST_MARKS, MOST_MARKED = 5, 0.1
+# Beside fewer different numbers than this, such texts are categories like the numbers themselves.
+FEWEST_BESIDE_MARKS = 20
+_ENOUGH = FEWEST_BESIDE_MARKS + MOST_MARKS
+# So many texts are enough to see that a column holds no numbers.
+_FIRST_LOOK = 200
+
+
+class Writing:
+    """One way to write numbers, as long as no more than a few texts contradict it."""
+
+    def __init__(self, decimal: str, thousands: str) -> None:
+        self.decimal, self.thousands = decimal, thousands
+        self.marks: Counter[str] = Counter()
+        self.affixes: set[str] = set()
+        self.grouped = self.has_fractions = False
+        self.example: str | None = None
+
+    @property
+    def possible(self) -> bool:
+        return len(self.marks) <= MOST_MARKS and len(self.affixes) <= 1
+
+    def add(self, texts: pa.Array, counts: NDArray[np.int64]) -> None:
+        """Distinct texts without blanks around them, and how many rows hold each."""
+        if len(texts) > 2 * _FIRST_LOOK:
+            self._read(texts[:_FIRST_LOOK], np.zeros(_FIRST_LOOK, np.int64))
+        if self.possible:
+            self._read(texts, counts)
+
+    def _read(self, texts: pa.Array, counts: NDArray[np.int64]) -> None:
+        parts = parts_of(texts, self.decimal, self.thousands)
+        written = plain_writing(parts, self.decimal, self.thousands)
+        fits = written.is_valid().to_numpy(zero_copy_only=False)
+        for at in np.flatnonzero(~fits)[: MOST_MARKS + 1].tolist():
+            self.marks[texts[at].as_py()] += int(counts[at])
+        affix = joined(pc.struct_field(parts, "before"), pc.struct_field(parts, "after"))
+        self.affixes |= {text for text in affix.unique().to_pylist() if text}
+        self.has_fractions |= not matches_all(written, WHOLE)
+        grouped = pc.match_substring_regex(pc.struct_field(parts, "digits"), between_groups(self.thousands))
+        self.grouped |= bool(pc.any(grouped).as_py())
+        if self.example is None:
+            unlike = pc.fill_null(pc.not_equal(written, pc.utf8_ltrim(texts, "+")), False)
+            self.example = next(iter(texts.filter(unlike)[:1].to_pylist()), None)
+
+    def merge(self, other: Writing) -> None:
+        self.marks += other.marks
+        self.affixes |= other.affixes
+        self.grouped |= other.grouped
+        self.has_fractions |= other.has_fractions
+        self.example = self.example or other.example
+
+    @property
+    def format(self) -> NumberFormat:
+        affix = next(iter(self.affixes), "")
+        thousands = self.thousands if self.grouped else ""
+        return NumberFormat(self.decimal, thousands, affix if affix != "%" else "", affix == "%")
+
+
+class NumberFit(TextFit):
+    """The writings that are still possible for a column of texts."""
+
+    column_type: NumberType
+
+    def __init__(self, column_type: NumberType) -> None:
+        super().__init__(column_type)
+        self.writings = [Writing(*signs) for signs in WRITINGS]
+        self.rows = 0
+        self.huge = self.has_points = False
+        self.some: set[str] = set()
+
+    def add(self, texts: pa.Array, counts: NDArray[np.int64]) -> None:
+        self.rows += int(counts.sum())
+        texts = pc.utf8_trim_whitespace(texts)
+        self.some.update(texts[:_ENOUGH].to_pylist() if len(self.some) < _ENOUGH else ())
+        if pc.any(pc.match_substring_regex(texts, CODE)).as_py():
+            self.writings = []  # 01234: a zip code, an article number, a telephone number
+        elif matches_all(texts, WHOLE):  # written so in every way
+            self.huge |= not _fits_integers(texts)
+        elif matches_all(texts, PLAIN):
+            self.has_points = True
+            self._try([one for one in self.writings if one.decimal != "."], texts, counts)
+        else:
+            self._try(self.writings, texts, counts)
+        self.alive = bool(self.writings)
+
+    def _try(self, writings: list[Writing], texts: pa.Array, counts: NDArray[np.int64]) -> None:
+        for one in writings:
+            one.add(texts, counts)
+        self.writings = [one for one in self.writings if one.possible]
+
+    def merge(self, other: TextFit) -> None:
+        assert isinstance(other, NumberFit)
+        self.rows += other.rows
+        self.huge |= other.huge
+        self.some |= other.some
+        self.has_points |= other.has_points
+        others = {(one.decimal, one.thousands): one for one in other.writings}
+        self.writings = [one for one in self.writings if (one.decimal, one.thousands) in others]
+        for one in self.writings:
+            one.merge(others[one.decimal, one.thousands])
+        self.writings = [one for one in self.writings if one.possible]
+        self.alive = bool(self.writings)
+
+    # The answer ------------------------------------------------------------------------------------------------------
+
+    @property
+    def _best(self) -> list[Writing]:
+        """The writings that leave the fewest rows unread."""
+        fitting = [one for one in self.writings if not one.marks or self._may_hold(one.marks)]
+        fewest = min((one.marks.total() for one in fitting), default=0)
+        return [one for one in fitting if one.marks.total() == fewest]
+
+    def _may_hold(self, marks: Counter[str]) -> bool:
+        few = marks.total() <= MOST_MARKED * self.rows
+        return few and len(self.some) - len(marks) >= FEWEST_BESIDE_MARKS
+
+    @property
+    def proven_decimal(self) -> str | None:
+        """The decimal sign, where the texts leave no doubt."""
+        signs = {one.decimal for one in self._best}
+        return signs.pop() if len(signs) == 1 else None
+
+    def found(self, decimal: str | None) -> Found | None:
+        best = self._best
+        if not best:
+            return None
+        possible = {one.decimal for one in best}
+        wanted = decimal if decimal in possible else "." if "." in possible else ","
+        chosen = [one for one in best if one.decimal == wanted]
+        # Where no text has a sign between groups of digits, none is needed; where one has, only its writing can group.
+        writing = next((one for one in chosen if one.grouped), chosen[0])
+        points = self.has_points and wanted == "."
+        whole = not (writing.has_fractions or points or self.huge)
+        column_type = self.column_type.written(writing.format, whole, tuple(sorted(writing.marks)), writing.example)
+        return Found(column_type, self._doubt(best, writing) if decimal is None else None)
+
+    def _doubt(self, best: list[Writing], writing: Writing) -> str | None:
+        """Which texts could have been read otherwise, and how, None where there are none."""
+        others = [one for one in best if one.decimal != writing.decimal]
+        text = next((one.example for one in best if one.grouped and one.thousands in SIGNS), None)
+        if not others or text is None:
+            return None
+        other = next((one for one in others if one.grouped), others[0])
+        ours, theirs = _shown(writing, text), _shown(other, text)
+        return f'{text} was read as {ours}, but may be {theirs}; set decimal="{other.decimal}" if it is'
+
+
+def _shown(writing: Writing, text: str) -> str:
+    return str(writing.format.canonical(pa.array([text], pa.large_string()))[0].as_py())
+
+
+def _fits_integers(texts: pa.Array) -> bool:
+    try:
+        pc.replace_substring_regex(texts, r"^\+", "").cast(pa.int64())
+    except pa.ArrowInvalid:
+        return False
+    return True
