@@ -154,8 +154,8 @@ def test_text_can_be_read_as_numbers_or_dates() -> None:
 def test_text_that_cannot_be_read_as_asked_is_an_error_with_an_example() -> None:
     with pytest.raises(ColumnTypeError, match=r"'a' was to be read as number, but 2 of its.*'\?' for one"):
         TableEncoder({"a": "number"}).fit(pd.DataFrame({"a": ["1", "?", "?"]}))
-    with pytest.raises(ColumnTypeError, match=r"'a' was to be read as date.*'01/02/2024'"):
-        TableEncoder({"a": "date"}).fit(pd.DataFrame({"a": ["2024-01-01", "01/02/2024"]}))
+    with pytest.raises(ColumnTypeError, match=r"'a' was to be read as date.*'soon'"):
+        TableEncoder({"a": "date"}).fit(pd.DataFrame({"a": ["2024-01-01", "soon"]}))
 
 
 def test_a_type_that_cannot_be_read_as_asked_is_an_error() -> None:

@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from maskdiff.encoders.table.column_types import COLUMN_TYPES, most_special_first
+from maskdiff.encoders.table.column_types import COLUMN_TYPES
 from maskdiff.encoders.table.column_types.date_formats import parse_date
 from maskdiff.encoders.table.column_types.date_order import choose_orders, without_other_order
+from maskdiff.encoders.table.recognition import TextRecognition
 from maskdiff.errors import DateOrderWarning
 
 NOON = datetime(2024, 9, 25, 12, tzinfo=UTC)
@@ -24,7 +25,9 @@ def ticks(moment):
 
 def fitting(texts, name="day"):
     """The types a column of these texts may have, the most special first."""
-    return tuple(one for one in most_special_first() if one.fits_name(name) and one.fits_csv(pa.array(texts)))
+    recognition = TextRecognition(name)
+    recognition.add(pa.array(texts, pa.large_string()))
+    return tuple(found.column_type for found in recognition.found())
 
 
 @pytest.mark.parametrize(
