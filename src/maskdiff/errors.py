@@ -18,6 +18,7 @@ MaskdiffWarning (UserWarning)
 ├── DateOrderWarning                 dates whose day and month cannot be told apart, and which order was taken
 ├── IgnoredLabelsWarning             labels of anomalies that were handed in and not used
 ├── AmbiguousColumnWarning           texts of a column that could have been read otherwise
+├── ReadingWarning                   how a file was read where it is not the usual way
 └── NoEvidenceWarning                rows of tokens without a single token, which cannot be judged
 """
 
@@ -112,3 +113,7 @@ class AmbiguousColumnWarning(MaskdiffWarning):
 
 class NoEvidenceWarning(MaskdiffWarning):
     """Rows without a single token: there is nothing to judge them by."""
+
+
+class ReadingWarning(MaskdiffWarning):
+    """How a file was read, where that is not the usual way."""

@@ -183,3 +183,23 @@ def test_columns_made_of_other_rows_in_another_order_are_found_by_name(home, mod
     new[new.columns[::-1]].to_csv(tmp_path / "b.csv", index=False)
     a, b = (pd.read_csv(io.StringIO(call("score", model, tmp_path / name).out)) for name in ("a.csv", "b.csv"))
     assert a["anomaly_score"].tolist() == b["anomaly_score"].tolist()
+
+
+def test_lines_and_rows_are_reconciled_in_words_and_in_json(home, model, tmp_path):
+    lines = (home / "new.csv").read_text().splitlines()
+    (tmp_path / "new.csv").write_text("\n".join(["# from the system", *lines[:3], "", *lines[3:]]))
+    said = call("score", model, tmp_path / "new.csv", "-o", tmp_path / "out.csv", "--json")
+    assert "note: 63 lines gave 60 rows: 1 blank are none" in said.err
+    assert "comment lines above the header left out: 1" in said.err
+    found = json.loads(said.out)
+    assert (found["lines"]["total"], found["lines"]["rows"], found["lines"]["comments"]) == (63, 60, 1)
+    assert any("comment lines" in note for note in found["notes"])
+
+
+def test_a_stray_quote_costs_no_row(tmp_path):
+    lines = ["label\ttext", *["ham\tsee you"] * 90, 'ham\t"So', "spam\tWin", 'ham\tok"', *["ham\tbye"] * 90]
+    (tmp_path / "sms.tsv").write_text("\n".join(lines))
+    said = call("fit", tmp_path / "sms.tsv", "-o", tmp_path / "m", "--reconstructor", "kernel", "--json")
+    assert json.loads(said.out)["rows"] == len(lines) - 1
+    assert "do not pair" in said.err
+    assert "--quote" in said.err

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskdiff.errors import BadLineError, EmptyTableError, UnknownColumnError
+from maskdiff.errors import BadLineError, EmptyTableError, ReadingWarning, UnknownColumnError
 from maskdiff.io import ReadOptions, open_rows
-from maskdiff.io.csv import DelimitedWriter, sniffed
+from maskdiff.io.csv import DelimitedWriter
+from maskdiff.io.csv_layout import sniffed
 from maskdiff.io.rows import as_batch
 
 from .written import csv_file, texts, write
@@ -144,3 +145,76 @@ def test_formulas_are_defused_and_numbers_are_not(tmp_path):
     back = pd.read_csv(tmp_path / "rows.csv", dtype=str)
     assert back.columns.tolist() == ["'=a"]
     assert back["'=a"].tolist() == ["'=1+1", "'+A1", "'-A1", "'@x", "'\tx", "-5", "+3.5e2", "x=1"]
+
+
+# Quotes, comments, headers -------------------------------------------------------------------------------------------
+
+STRAY = "label\ttext\n" + "ham\tsee you\n" * 3 + 'ham\t"So what\nspam\tWin now\nham\tok"\n' + "ham\tbye\n" * 3
+
+
+def test_a_stray_quote_in_a_file_with_tabs_glues_no_lines(tmp_path):
+    with pytest.warns(ReadingWarning, match="do not pair"):
+        table = texts(csv_file(tmp_path, STRAY, "rows.tsv"))
+    assert table.num_rows == STRAY.count("\n") - 1
+    assert table["text"].to_pylist()[3:6] == ['"So what', "Win now", 'ok"']
+
+
+def test_a_quote_that_is_never_closed_is_part_of_its_cell(tmp_path):
+    with pytest.warns(ReadingWarning, match="do not pair"):
+        table = texts(csv_file(tmp_path, 'a,b\n1,2\n3,"4\n5,6\n'))
+    assert table["b"].to_pylist() == ["2", '"4', "6"]
+
+
+def test_quoting_can_be_switched_off_and_on(tmp_path):
+    path = csv_file(tmp_path, 'a\tb\n1\t"x\n2\ty"\n', "rows.tsv")
+    assert texts(path, quote=None)["b"].to_pylist() == ['"x', 'y"']
+    assert texts(path, quote='"')["b"].to_pylist() == ["x\n2\ty"]
+
+
+def test_quotes_that_pair_stay_quotes_even_over_lines(tmp_path):
+    content = 'id,text\n1,"see, you\nlater"\n2,"say ""hi"", ok"\n3,5" pipe\n'
+    assert texts(csv_file(tmp_path, content))["text"].to_pylist() == ["see, you\nlater", 'say "hi", ok', '5" pipe']
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_and_rows_are_reconciled(end, tmp_path):
+    path = csv_file(tmp_path, end.join(["a,b", '"x', 'y",1', "", "2,3", "4", "5,6"]))
+    with open_rows(str(path), ReadOptions(on_bad_lines="skip")) as rows:
+        assert sum(batch.num_rows for batch in rows.batches()) == 3
+    found = rows.skipped
+    assert (found.total, found.rows, found.in_cells, found.blank, found.lines) == (7, 3, 1, 1, 1)
+
+
+def test_comments_above_the_header_are_left_out_with_a_notice(tmp_path):
+    path = csv_file(tmp_path, "# made on Monday\n#\n\na,b\n1,2\n#3,4\n")
+    with pytest.warns(ReadingWarning, match="comment lines above the header left out: 2"):
+        assert texts(path).to_pydict() == {"a": ["1", "#3"], "b": ["2", "4"]}
+    assert texts(csv_file(tmp_path, "#a,b\n1,2\n")).column_names == ["#a", "b"]
+
+
+def test_a_bad_line_below_comments_is_named_by_its_line(tmp_path):
+    path = csv_file(tmp_path, "# made\na,b\n1,2\n3\n")
+    with pytest.warns(ReadingWarning), pytest.raises(BadLineError, match="line 4: 1 cells"):
+        texts(path)
+
+
+def test_a_line_that_names_the_separator_is_not_the_header(tmp_path):
+    assert texts(csv_file(tmp_path, "sep=;\na;b\n1,5;2\n")).to_pylist() == [{"a": "1,5", "b": "2"}]
+
+
+def test_a_file_without_header_is_noticed_or_named_so(tmp_path):
+    path = csv_file(tmp_path, "cat,4.5,2024-01-05\ndog,7,2024-02-05\ncat,4,2024-01-09\ndog,8,2024-03-01\n")
+    with pytest.warns(ReadingWarning, match="first line looks like data"):
+        table = texts(path)
+    assert table.column_names == ["column_1", "column_2", "column_3"]
+    assert table["column_1"].to_pylist() == ["cat", "dog", "cat", "dog"]
+    assert texts(path, header=False) == table
+    assert texts(path, header=True).column_names == ["cat", "4.5", "2024-01-05"]
+
+
+HEADERS = ("pet,weight\ncat,4\ndog,7\ncat,5\n", "land,2019,2020\nA,1,2\nB,3,4\nA,5,6\n", "0,1,2\n5,6,7\n6,7,8\n1,2,3\n")
+
+
+@pytest.mark.parametrize("content", HEADERS)
+def test_a_header_is_not_taken_for_data(content, tmp_path):
+    assert texts(csv_file(tmp_path, content)).column_names == content.splitlines()[0].split(",")

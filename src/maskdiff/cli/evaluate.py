@@ -23,9 +23,12 @@ def evaluate(
     plot: Annotated[str | None, typer.Option(metavar="PICTURE", help="Draw both curves: .png, .svg, .pdf.")] = None,
     format: options.Format = None,
     delimiter: options.Delimiter = None,
-    quote: options.Quote = '"',
+    quote: options.Quote = "auto",
     encoding: options.Encoding = None,
     on_bad_lines: options.OnBadLines = "error",
+    header: options.Header = None,
+    sheet: options.Sheet = None,
+    query: options.Query = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
     json: options.Json = False,
@@ -36,7 +39,7 @@ def evaluate(
 
     output: Output = ctx.obj
     output.outputs = [plot] if plot is not None else []
-    reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines)
+    reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query)
     with output.progress() as progress:
         found = evaluate_file(
             model,

@@ -33,9 +33,12 @@ def explain(
     false_alarm_rate: options.FalseAlarmRate = None,
     format: options.Format = None,
     delimiter: options.Delimiter = None,
-    quote: options.Quote = '"',
+    quote: options.Quote = "auto",
     encoding: options.Encoding = None,
     on_bad_lines: options.OnBadLines = "error",
+    header: options.Header = None,
+    sheet: options.Sheet = None,
+    query: options.Query = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
     debug: options.Debug = False,
@@ -51,7 +54,7 @@ def explain(
         where=_condition(where),
         top=top,
         false_alarm_rate=false_alarm_rate,
-        reading=options.reading_of(format, delimiter, quote, encoding, on_bad_lines),
+        reading=options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query),
     )
     record = found.to_record()
     output.facts(command="explain", **record)

@@ -44,7 +44,29 @@ Format = Annotated[
 Delimiter = Annotated[
     str | None, typer.Option("--delimiter", help="Of a CSV file; found out unless given.", rich_help_panel=_READING)
 ]
-Quote = Annotated[str, typer.Option("--quote", help="What encloses cells of a CSV file.", rich_help_panel=_READING)]
+Quote = Annotated[
+    str,
+    typer.Option(
+        "--quote",
+        metavar="auto|none|CHARACTER",
+        help='What encloses cells of a CSV file: ", unless those of the file do not pair.',
+        rich_help_panel=_READING,
+    ),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header", help="Whether the first line names the columns; noticed.", rich_help_panel=_READING
+    ),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option("--sheet", metavar="NAME", help="Of a workbook; of a database, the table.", rich_help_panel=_READING),
+]
+Query = Annotated[
+    str | None,
+    typer.Option("--query", metavar="SQL", help="What to select from a database.", rich_help_panel=_READING),
+]
 Encoding = Annotated[
     str | None,
     typer.Option("--encoding", help="Of a text file: utf-8 unless given, or cp1252, ...", rich_help_panel=_READING),
@@ -84,12 +106,28 @@ NormalValues = Annotated[
 
 
 def reading_of(
-    format: str | None, delimiter: str | None, quote: str, encoding: str | None, on_bad_lines: str
+    format: str | None,
+    delimiter: str | None,
+    quote: str,
+    encoding: str | None,
+    on_bad_lines: str,
+    header: bool | None,
+    sheet: str | None,
+    query: str | None,
 ) -> ReadOptions:
     """How to read a file, as the options say."""
     from maskdiff.io import ReadOptions
 
-    return ReadOptions(format, "\t" if delimiter == "tab" else character(delimiter), quote, encoding, on_bad_lines)
+    return ReadOptions(
+        format,
+        "\t" if delimiter == "tab" else character(delimiter),
+        None if quote == "none" else quote,
+        encoding,
+        on_bad_lines,
+        header=header,
+        sheet=sheet,
+        query=query,
+    )
 
 
 def character(given: str | None) -> str | None:

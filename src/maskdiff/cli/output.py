@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from maskdiff.cli.hints import with_hint
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
@@ -40,6 +42,8 @@ class Output:
     to_stderr: bool = False
     if_interrupted: str | None = None
     outputs: list[str] = field(default_factory=list)
+    warnings: list[warnings.WarningMessage] = field(default_factory=list)
+    lines: dict[str, Any] | None = None
 
     def say(self, *what: RenderableType) -> None:
         """For people, unless --quiet or --json is set."""
@@ -56,9 +60,10 @@ class Output:
             print(f"note: {printable(what)}", file=sys.stderr)
 
     def facts(self, **facts: Any) -> None:
-        """The result for machines: one JSON object."""
+        """The result for machines: one JSON object, with what was noted so far."""
         if self.json:
-            print(json.dumps(_plain(facts), ensure_ascii=False))
+            more = {"lines": self.lines, "notes": _texts_of(self.warnings)}
+            print(json.dumps(_plain(facts | more), ensure_ascii=False))
 
     def shaded(self, pieces: Sequence[Piece]) -> Text:
         """A text with its odd pieces shaded, or in brackets where there are no colours."""
@@ -80,6 +85,15 @@ class Output:
             self.note(f"{counted(len(rows), 'row')} without a single token left out; the first is row {rows[0]:,}")
 
     def skipped(self, skipped: SkippedLines) -> None:
+        """The lines of a file that did not become rows: lines and rows are reconciled."""
+        if skipped.total is not None:
+            self.lines = {name: value for name, value in vars(skipped).items() if name != "first"}
+            others = {"blank": skipped.blank, "ending inside a quoted cell": skipped.in_cells}
+            if any(others.values()):
+                parts = [f"{number:,} {what}" for what, number in others.items() if number]
+                self.note(
+                    f"{counted(skipped.total, 'line')} gave {counted(skipped.rows, 'row')}: {', '.join(parts)} are none"
+                )
         if skipped.lines:
             self.note(f"{counted(skipped.lines, 'line')} could not be read and left out; the first is {skipped.first}")
 
@@ -129,16 +143,21 @@ class Output:
     @contextmanager
     def noting_warnings(self) -> Iterator[None]:
         """What the library warns of is noted once each; columns left out and empty rows are noted by the commands."""
-        from maskdiff.cli.hints import with_hint
         from maskdiff.errors import LeftOutWarning, NoEvidenceWarning
 
         with warnings.catch_warnings(record=True) as caught:
+            self.warnings = caught
             warnings.simplefilter("default")
             for category in (LeftOutWarning, NoEvidenceWarning):
                 warnings.simplefilter("ignore", category)
             yield
-        for text in dict.fromkeys(with_hint(warning.message) for warning in caught):
+        for text in _texts_of(caught):
             self.note(text)
+
+
+def _texts_of(caught: Iterable[warnings.WarningMessage]) -> list[str]:
+    """What was warned of, once each, with the flag that overrules it."""
+    return list(dict.fromkeys(with_hint(one.message) for one in caught if isinstance(one.message, Exception)))
 
 
 def _and(names: Sequence[str]) -> str:

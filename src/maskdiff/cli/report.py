@@ -18,9 +18,12 @@ def report(
     false_alarm_rate: options.FalseAlarmRate = None,
     format: options.Format = None,
     delimiter: options.Delimiter = None,
-    quote: options.Quote = '"',
+    quote: options.Quote = "auto",
     encoding: options.Encoding = None,
     on_bad_lines: options.OnBadLines = "error",
+    header: options.Header = None,
+    sheet: options.Sheet = None,
+    query: options.Query = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
     json: options.Json = False,
@@ -32,7 +35,7 @@ def report(
     output: Output = ctx.obj
     options.check_file(out)
     output.outputs = [out]
-    reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines)
+    reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query)
     with output.progress() as progress:
         done = report_file(
             model,

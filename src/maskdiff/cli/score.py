@@ -35,9 +35,12 @@ def score(
     out_format: Annotated[str | None, typer.Option(metavar="csv|parquet|jsonl|arrow", help="Of the output.")] = None,
     format: options.Format = None,
     delimiter: options.Delimiter = None,
-    quote: options.Quote = '"',
+    quote: options.Quote = "auto",
     encoding: options.Encoding = None,
     on_bad_lines: options.OnBadLines = "error",
+    header: options.Header = None,
+    sheet: options.Sheet = None,
+    query: options.Query = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
     debug: options.Debug = False,
@@ -53,7 +56,7 @@ def score(
     output.to_stderr, output.outputs = out == "-", [out]
     began = time.monotonic()
     choice = ScoreOptions(explain, only_anomalies, top, false_alarm_rate, false_discovery_rate, prefix)
-    reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines)
+    reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query)
     writing = WriteOptions(out_format, None, safe_for_spreadsheets)
     with output.progress() as progress:
         summary = score_file(model, rows, out, choice, reading=reading, writing=writing, callback=progress or None)

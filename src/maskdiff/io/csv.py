@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from itertools import islice
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from maskdiff.errors import BadLineError, EmptyTableError
+from maskdiff.errors import BadLineError
 from maskdiff.io.base import Format, WriteOptions
 from maskdiff.io.cell_texts import as_texts, defused
+from maskdiff.io.csv_layout import find_layout
 from maskdiff.io.rows import ReadOptions, SkippedLines, bad_line, only, rebatched
-from maskdiff.io.streams import HEAD, ByteSource, Decoder, Utf8
+from maskdiff.io.streams import HEAD, ByteSource, Decoder, LineEnds, Utf8
 
-DELIMITERS = (",", ";", "\t", "|")
 TABBED = (".tsv", ".tab")
 _BLOCK = 1 << 23
-_ROWS_TO_LOOK_AT = 20
+# How much of a file is looked at for its layout; quotes that do not pair may come late.
+_LOOK = 1 << 24
 
 
 class DelimitedRows:
@@ -36,17 +34,14 @@ class DelimitedRows:
         self.source, self.reading, self.name = source, reading, source.name
         self.n_rows: int | None = None
         self.skipped = SkippedLines()
-        text = Decoder(source, reading.encoding).decode(source.head())
-        self.delimiter = reading.delimiter or sniffed(text, reading.quote)
-        self.schema = pa.schema([(name, pa.string()) for name in self._header(text)])
-
-    def _header(self, text: str) -> list[str]:
-        if len(text) >= HEAD // 4 and not {"\n", "\r"} & set(text):
+        head = source.head(_LOOK)
+        text = Decoder(source, reading.encoding).decode(head)
+        if len(text) >= HEAD // 4 and not {"\n", "\r"} & set(text[: HEAD // 4]):
             raise BadLineError(f"{self.name}, line 1: longer than any header can be. Is this a CSV file?")
-        names = next((row for _, row in self._records(io.StringIO(text, newline=""))), None)
-        if names is None:
-            raise EmptyTableError(f"{self.name} is empty: there is not even a line with the names of the columns.")
-        return names
+        complete = len(head) < (_LOOK if source.repeatable else HEAD)
+        self.layout = find_layout(text, self.name, reading, complete=complete)
+        self.delimiter = self.layout.delimiter
+        self.schema = pa.schema([(name, pa.string()) for name in self.layout.names])
 
     def batches(self, columns: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
         for batch in rebatched(self._blocks(), self.schema, self.reading.batch_rows(len(self.schema))):
@@ -55,20 +50,25 @@ class DelimitedRows:
     def _blocks(self) -> Iterator[pa.RecordBatch]:
         """The rows below the header, as they come."""
         bad: list[pacsv.InvalidRow] = []
-        self.skipped = SkippedLines()
+        self.skipped = skipped = SkippedLines(comments=self.layout.comments)
         with Utf8(self.source, self.reading.encoding) as stream:
             try:
-                skip = 1  # the header was read as a row of cells, so that names may repeat
+                skip = int(self.layout.header)  # read as a row of cells, so that names may repeat
                 # Closed here: a reader that is left to itself may still be at work when Python ends, and abort it.
                 with closing(self._arrow_reader(stream, bad)) as reader:
                     for batch in reader:
                         rows = pa.RecordBatch.from_arrays(batch.columns, schema=self.schema)
+                        skipped.rows += batch.num_rows - skip
+                        skipped.in_cells += _line_ends(batch)
                         yield rows.slice(skip)
                         skip = 0
             except pa.ArrowInvalid as error:
                 raise self._bad_line(bad, error) from error
+            skipped.total = stream.line_ends.lines
         for row in bad:
-            self.skipped.add(self._described(row, place=self._place(row) if not self.skipped.lines else ""))
+            skipped.add(self._described(row, place=self._place(row) if not skipped.lines else ""))
+        accounted = skipped.rows + int(self.layout.header) + skipped.lines + skipped.in_cells + skipped.comments
+        skipped.blank = max(0, skipped.total - accounted)
 
     def _arrow_reader(self, stream: Utf8, bad: list[pacsv.InvalidRow]) -> Any:
         def handle(row: pacsv.InvalidRow) -> str:
@@ -78,10 +78,12 @@ class DelimitedRows:
         names = [f"f{at}" for at in range(len(self.schema))]
         return pacsv.open_csv(
             pa.PythonFile(stream, mode="r"),
-            read_options=pacsv.ReadOptions(block_size=_BLOCK, column_names=names, use_threads=False),
+            read_options=pacsv.ReadOptions(
+                block_size=_BLOCK, column_names=names, use_threads=False, skip_rows=self.layout.above
+            ),
             parse_options=pacsv.ParseOptions(
                 delimiter=self.delimiter,
-                quote_char=self.reading.quote,
+                quote_char=self.layout.quote or False,
                 newlines_in_values=True,
                 invalid_row_handler=handle,
             ),
@@ -110,42 +112,20 @@ class DelimitedRows:
         if self.source.repeatable:
             with Utf8(self.source, self.reading.encoding) as stream:
                 text = io.TextIOWrapper(io.BufferedReader(stream), encoding="utf-8", newline="")
-                for line, cells in self._records(text):
+                for line, cells in self.layout.records(text, self.name):
                     if len(cells) != len(self.schema):
                         return f"{self.name}, line {line}"
         return f"{self.name}, row {row.number}"
 
-    def _records(self, text: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-        """Rows that are not blank, each with the number of its first line."""
-        reader = csv.reader(text, delimiter=self.delimiter, quotechar=self.reading.quote)
-        line = 1
-        try:
-            for cells in reader:
-                if cells:
-                    yield line, cells
-                line = reader.line_num + 1
-        except csv.Error as error:
-            raise BadLineError(f"{self.name}, line {line}: cannot be read as CSV ({error}).") from error
 
-
-def sniffed(text: str, quote: str = '"') -> str:
-    """The delimiter that cuts the first lines into the most cells, and most of them into as many as the header.
-
-    >>> sniffed("a;b;c\\n1,5;2;3\\n")
-    ';'
-    """
-
-    def quality(delimiter: str) -> tuple[int, int]:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote)
-        try:
-            widths = [len(row) for row in islice(reader, _ROWS_TO_LOOK_AT) if row]
-        except csv.Error:
-            return 0, 0
-        if not widths or widths[0] == 1:
-            return 0, 0
-        return 2 * Counter(widths)[widths[0]] // len(widths), widths[0]
-
-    return max(DELIMITERS, key=quality)
+def _line_ends(batch: pa.RecordBatch) -> int:
+    """How many lines end inside the cells of a batch."""
+    ends = LineEnds()
+    for column in batch.columns:
+        cells = column.buffers()[2]
+        if cells is not None:
+            ends.add(cells.slice(0, pc.sum(pc.binary_length(column)).as_py() or 0).to_pybytes())
+    return ends.ends
 
 
 class DelimitedWriter:

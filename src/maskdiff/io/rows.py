@@ -13,6 +13,7 @@ from maskdiff.errors import BadLineError, SettingError
 # A batch of a wide table has fewer rows than it may have.
 _CELLS_AT_ONCE = 1 << 22
 ON_BAD_LINES = ("error", "skip")
+AUTO = "auto"
 
 
 @dataclass(frozen=True)
@@ -21,21 +22,29 @@ class ReadOptions:
 
     A batch has at most `rows_at_once` rows; of texts and sequences about `characters_at_once` characters are judged at
     once, so that long ones need no more memory than short ones.
+
+    `quote` encloses cells of a CSV file; None: nothing does; "auto": '"', unless the quotes of the file do not pair.
+    `header`: whether the first line holds the names of the columns. `sheet` is the name of a sheet of a workbook, and
+    of a table of a database; `query` is what to select from a database.
     """
 
     format: str | None = None
     delimiter: str | None = None
-    quote: str = '"'
+    quote: str | None = AUTO
     encoding: str | None = None
     on_bad_lines: str = "error"
     rows_at_once: int = 65_536
     characters_at_once: int = 1 << 17
+    header: bool | None = None
+    sheet: str | None = None
+    query: str | None = None
 
     def __post_init__(self) -> None:
-        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in f"\r\n{self.quote}"):
+        quote = '"' if self.quote == AUTO else self.quote
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in f"\r\n{quote or ''}"):
             raise SettingError(f"a delimiter is one character, such as , or ; but {self.delimiter!r} is not.")
-        if len(self.quote) != 1 or self.quote in "\r\n":
-            raise SettingError(f"the quote is one character; got {self.quote!r}.")
+        if quote is not None and (len(quote) != 1 or quote in "\r\n"):
+            raise SettingError(f"the quote is one character, or None; got {self.quote!r}.")
         if self.on_bad_lines not in ON_BAD_LINES:
             raise SettingError(f"for bad lines choose one of {', '.join(ON_BAD_LINES)}; got {self.on_bad_lines!r}.")
         if min(self.rows_at_once, self.characters_at_once) < 1:
@@ -48,10 +57,20 @@ class ReadOptions:
 
 @dataclass
 class SkippedLines:
-    """How many lines were left out because they could not be read, and what was wrong with the first."""
+    """The lines of a file that did not become rows.
+
+    `lines` were left out because they could not be read; `first` is what was wrong with the first of them. `total` are
+    all lines of a text file, None while it was not read to its end; of these `in_cells` end inside a quoted cell, and
+    `blank` and `comments` hold no cells.
+    """
 
     lines: int = 0
     first: str | None = None
+    total: int | None = None
+    rows: int = 0
+    in_cells: int = 0
+    blank: int = 0
+    comments: int = 0
 
     def add(self, what: str) -> None:
         self.lines += 1

@@ -52,12 +52,12 @@ class ByteSource:
         self.open().close()
         return self.path
 
-    def head(self) -> bytes:
-        """The first bytes, up to a megabyte; they will still be read."""
+    def head(self, size: int = HEAD) -> bytes:
+        """The first bytes, at most `size` of them, and at most a megabyte of a pipe; they will still be read."""
         if not self.repeatable:
             return self._standard_input()[0]
         with self.open() as stream, self.reading():
-            return stream.read(HEAD)
+            return stream.read(size)
 
     def _standard_input(self) -> tuple[bytes, BinaryIO]:
         if self._once is None:
@@ -113,6 +113,33 @@ class Decoder:
         return text
 
 
+class LineEnds:
+    """Counts the lines of a text that comes in parts, whichever way they end.
+
+    >>> ends = LineEnds()
+    >>> for part in (b"a\\r", b"\\nb\\rc\\n", b"d"):
+    ...     ends.add(part)
+    >>> ends.lines
+    4
+    """
+
+    def __init__(self) -> None:
+        self.ends, self.last = 0, b"\n"
+
+    def add(self, text: bytes) -> None:
+        if not text:
+            return
+        returns = text.count(b"\r")
+        joined = text.count(b"\r\n") if returns else 0
+        self.ends += text.count(b"\n") + returns - joined - (self.last == b"\r" and text.startswith(b"\n"))
+        self.last = text[-1:]
+
+    @property
+    def lines(self) -> int:
+        """Those that ended, and the last one if it did not."""
+        return self.ends + (self.last not in (b"\n", b"\r"))
+
+
 class Utf8(io.RawIOBase):
     """The text of a source as UTF-8, whatever it was written in."""
 
@@ -120,6 +147,7 @@ class Utf8(io.RawIOBase):
         self.decoder = Decoder(source, encoding)
         self.source, self.stream = source, source.open()
         self.ready = b""
+        self.line_ends = LineEnds()
 
     def readable(self) -> bool:
         return True
@@ -129,6 +157,7 @@ class Utf8(io.RawIOBase):
             with self.source.reading():
                 raw = self.stream.read(len(buffer))
             self.ready = self.decoder.decode(raw, final=not raw).encode("utf-8", "backslashreplace")
+            self.line_ends.add(self.ready)
             if not raw:
                 break
         taken, self.ready = self.ready[: len(buffer)], self.ready[len(buffer) :]

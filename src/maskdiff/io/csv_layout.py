@@ -1,0 +1,215 @@
+"""How a CSV file is laid out: lines above the header, delimiter, quotes, and whether there is a header at all.
+
+All of it is found by looking at the text, unless the options say it, and what is unusual is said in a warning.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
+from typing import Any
+
+from maskdiff.encoders.table.cells import parse_number
+from maskdiff.errors import BadLineError, EmptyTableError, ReadingWarning
+from maskdiff.io.rows import AUTO, ReadOptions
+
+DELIMITERS = (",", ";", "\t", "|")
+_ROWS_TO_LOOK_AT = 20
+_ROWS_BELOW = 200
+_FEWEST_BELOW = 3
+_SEPARATOR = re.compile(r'^"?sep=(.)"?$', re.IGNORECASE)
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?")
+
+
+@dataclass(frozen=True)
+class CsvLayout:
+    """`above` lines are no rows and stand before the header; without a `quote` nothing encloses cells."""
+
+    delimiter: str
+    quote: str | None
+    above: int = 0
+    comments: int = 0
+    header: bool = True
+    names: tuple[str, ...] = ()
+
+    def records(self, text: Iterable[str], name: str) -> Iterator[tuple[int, list[str]]]:
+        """Rows of cells that are not blank, each with the number of its first line."""
+        lines = iter(text)
+        for _ in range(self.above):
+            next(lines, None)
+        reader = _reader(lines, self.delimiter, self.quote)
+        line = self.above + 1
+        try:
+            for cells in reader:
+                if cells:
+                    yield line, cells
+                line = self.above + reader.line_num + 1
+        except csv.Error as error:
+            raise BadLineError(f"{name}, line {line}: cannot be read as CSV ({error}).") from error
+
+
+def _reader(lines: Iterable[str], delimiter: str, quote: str | None) -> Any:
+    if quote is None:
+        return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+    return csv.reader(lines, delimiter=delimiter, quotechar=quote)
+
+
+def find_layout(text: str, name: str, reading: ReadOptions, *, complete: bool) -> CsvLayout:
+    """The layout of a file that begins with this text; `complete`: the text is all of it."""
+    above, comments, separator = _lines_above(text, reading)
+    lines = io.StringIO(text, newline="")
+    body = "".join(islice(lines, above, None))
+    quote = '"' if reading.quote == AUTO else reading.quote
+    layout = CsvLayout(reading.delimiter or separator or sniffed(body, quote), quote, above, comments)
+    if reading.quote == AUTO and quote is not None and _glues_lines(body, layout.delimiter, quote, complete):
+        layout = replace(layout, quote=None)
+        _warn(f'{name}: the quotes (") do not pair, so they are read as part of the cells.', "quote")
+    first = list(islice((cells for _, cells in layout.records(io.StringIO(text, newline=""), name)), _ROWS_BELOW + 1))
+    if not first:
+        raise EmptyTableError(f"{name} is empty: there is not even a line with the names of the columns.")
+    if comments:
+        _warn(f"{name}: comment lines above the header left out: {comments}.", "header")
+    return _with_names(layout, first, name, reading)
+
+
+def _with_names(layout: CsvLayout, first: list[list[str]], name: str, reading: ReadOptions) -> CsvLayout:
+    header = reading.header
+    if header is None:
+        header = not looks_like_data(first[0], first[1:])
+        if not header:
+            _warn(
+                f"{name}: the first line looks like data, so it is read as a row, and the columns are named column_1, "
+                "column_2, ... If it holds their names: header=True.",
+                "header",
+            )
+    names = first[0] if header else [f"column_{at}" for at in range(1, len(first[0]) + 1)]
+    return replace(layout, header=header, names=tuple(names))
+
+
+def _warn(message: str, setting: str) -> None:
+    warnings.warn(ReadingWarning(message, setting=setting), stacklevel=2)
+
+
+# Lines above the header ----------------------------------------------------------------------------------------------
+
+
+def _lines_above(text: str, reading: ReadOptions) -> tuple[int, int, str | None]:
+    """How many lines stand before the header, how many of them are comments, and the delimiter one of them names."""
+    lines = list(islice(io.StringIO(text, newline=None), 1000))
+    above, comments, separator = 0, 0, None
+    for at, line in enumerate(lines):
+        named = _SEPARATOR.match(line.rstrip("\n")) if not above else None
+        if named:
+            separator = named[1]
+        elif line.startswith("#") and not _is_header(line, lines[at + 1 : at + 2], reading):
+            comments += 1
+        elif line.strip():
+            break
+        above += 1
+    return (above, comments, separator) if comments or separator else (0, 0, None)
+
+
+def _is_header(line: str, below: list[str], reading: ReadOptions) -> bool:
+    """Whether a line that begins like a comment names the columns: as many as the next line has, as in `#id,name`."""
+    if line[1:2].isspace() or not below or below[0].startswith("#"):
+        return False
+    delimiters = [reading.delimiter] if reading.delimiter else DELIMITERS
+    return any(line.count(one) == below[0].count(one) > 0 for one in delimiters)
+
+
+def sniffed(text: str, quote: str | None = '"') -> str:
+    """The delimiter that cuts the first lines into the most cells, and most of them into as many as the header.
+
+    >>> sniffed("a;b;c\\n1,5;2;3\\n")
+    ';'
+    """
+
+    def quality(delimiter: str) -> tuple[int, int]:
+        reader = _reader(io.StringIO(text, newline=""), delimiter, quote)
+        try:
+            widths = [len(row) for row in islice(reader, _ROWS_TO_LOOK_AT) if row]
+        except csv.Error:
+            return 0, 0
+        if not widths or widths[0] == 1:
+            return 0, 0
+        return 2 * Counter(widths)[widths[0]] // len(widths), widths[0]
+
+    return max(DELIMITERS, key=quality)
+
+
+# Quotes --------------------------------------------------------------------------------------------------------------
+
+
+def _glues_lines(text: str, delimiter: str, quote: str, complete: bool) -> bool:
+    """Whether quotes glue lines together that are rows of their own.
+
+    They do where a cell that opens with a quote runs over line ends and is never closed, or closed in the middle of
+    another cell, or holds whole rows of a file with tabs; and where every line, taken by itself, has as many cells as
+    the first. Quotes around cells with delimiters in them are never of that sort.
+    """
+    if not any(_is_glued(*found, delimiter, complete) for found in _cells_over_lines(text, delimiter, quote)):
+        return False
+    widths = {line.count(delimiter) for line in _LINE_END.split(text) if line}
+    return len(widths) == 1 and widths != {0}
+
+
+def _cells_over_lines(text: str, delimiter: str, quote: str) -> Iterator[tuple[str, bool, str]]:
+    """Each cell that opens with a quote and runs over a line end: what it holds, whether it is closed, what follows."""
+    q, before = re.escape(quote), re.escape(delimiter)
+    opened = re.compile(rf"(?:\A|(?<=[{before}\r\n])){q}([^{q}]*(?:{q}{q}[^{q}]*)*)({q}?)")
+    for found in opened.finditer(text):
+        if "\n" in found[1] or "\r" in found[1]:
+            yield found[1], bool(found[2]), text[found.end() : found.end() + 1]
+
+
+def _is_glued(cell: str, closed: bool, follows: str, delimiter: str, complete: bool) -> bool:
+    if not closed:
+        return complete
+    if follows and follows not in f"{delimiter}\r\n":
+        return True
+    return delimiter == "\t" and delimiter in cell
+
+
+# Header --------------------------------------------------------------------------------------------------------------
+
+
+def looks_like_data(first: list[str], below: list[list[str]]) -> bool:
+    """Whether the first line is a row like those below it, and not the names of the columns.
+
+    Where columns below hold only numbers or only dates, the first line has to hold the same in each of them; where a
+    column of texts has values that come again, the first line has to hold one of them.
+
+    >>> looks_like_data(["cat", "4.5"], [["dog", "7.5"], ["cat", "4"], ["dog", "8"]])
+    True
+    >>> looks_like_data(["pet", "weight"], [["dog", "7.5"], ["cat", "4"], ["dog", "8"]])
+    False
+    """
+    rows = [row for row in below if len(row) == len(first)]
+    if len(rows) < _FEWEST_BELOW or not all(cell.strip() for cell in first) or _counts_up(first):
+        return False
+    columns = [[cell for cell in column if cell.strip()] for column in zip(*rows, strict=True)]
+    typed = [(name, column) for name, column in zip(first, columns, strict=True) if column and _type(column)]
+    if not all(_type([name]) == _type(column) for name, column in typed):
+        return False
+    texts = [(name, column) for name, column in zip(first, columns, strict=True) if column and not _type(column)]
+    again = [name in column for name, column in texts if len(set(column)) <= 0.7 * len(column)]
+    return all(again) and (len(again) > 1 or bool(typed and (again or not texts)))
+
+
+def _type(cells: list[str]) -> str | None:
+    if all(_DATE.fullmatch(cell.strip()) for cell in cells):
+        return "date"
+    return "number" if all(parse_number(cell.strip()) is not None for cell in cells) else None
+
+
+def _counts_up(names: list[str]) -> bool:
+    """Whether the numbers among the names count up by one, as numbered columns and years do."""
+    numbers = [number for number in map(parse_number, names) if number is not None]
+    return len(numbers) > 1 and all(b - a == 1 for a, b in pairwise(numbers))
