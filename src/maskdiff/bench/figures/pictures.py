@@ -5,21 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from maskdiff.errors import MissingExtraError, SettingError
+from maskdiff.errors import SettingError
 from maskdiff.io.atomic import atomic_write
 from maskdiff.io.outputs import check_output
 from maskdiff.jobs.curves import PICTURE
+from maskdiff.plot import new_figure
 
 
 def figure_of(rows: int, columns: int, *, size: tuple[float, float]) -> tuple[Any, Any]:
     """A figure and its axes, always as a rows x columns array; no window is ever opened."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("figures", needs="matplotlib") from error
-    figure = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(size)
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
