@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.codes import BoolArray
+from maskdiff.encoders.table.column_types.dates import DateType
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.input import Table
 
@@ -61,16 +62,16 @@ class TimeCounts:
     """Counts rows and alarms by day of the first column of dates; memory grows with the days, not with the rows."""
 
     def __init__(self, encoder: TableEncoder) -> None:
-        types = encoder.column_types_
-        self.name = next((name for name, one in types.items() if one.name == "date"), None)
-        self.type = types.get(self.name) if self.name is not None else None
+        dates = {name: one for name, one in encoder.column_types_.items() if isinstance(one, DateType)}
+        self.name = next(iter(dates), None)
+        self.type = dates.get(self.name or "")
         self.days: dict[int, NDArray[np.int64]] = {}
         self.undated = np.zeros(2, dtype=np.int64)
 
     def add(self, table: Table, alarm: BoolArray) -> None:
         if self.type is None or self.name not in table.names:
             return
-        ticks = self.type.numbers(table.column(table.names.index(self.name)))  # type: ignore[attr-defined]
+        ticks = self.type.numbers(table.column(table.names.index(self.name)))
         dated = np.isfinite(ticks)
         self.undated += [int((~dated).sum()), int(alarm[~dated].sum())]
         days, place = np.unique(np.floor(ticks[dated] / DAY).astype(np.int64), return_inverse=True)
