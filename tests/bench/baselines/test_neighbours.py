@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from maskdiff.bench.baselines import neighbours
 from maskdiff.bench.baselines.neighbours import HammingNeighbours
 from maskdiff.errors import SettingError
 
@@ -19,7 +18,7 @@ def by_hand(normal: NDArray[np.int64], rows: NDArray[np.int64], k: int) -> NDArr
 @pytest.mark.parametrize("most_one_hot", [0, 2**28])
 @pytest.mark.parametrize("k", [1, 5, 25])
 def test_agrees_with_a_loop_over_all_pairs(k: int, most_one_hot: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbours, "_MOST_ONE_HOT", most_one_hot)
+    monkeypatch.setattr(HammingNeighbours, "most_one_hot", most_one_hot)
     rng = np.random.default_rng(0)
     normal, rows = rng.integers(0, 3, (200, 5)), rng.integers(0, 5, (60, 5))  # codes 3 and 4 are unseen
     scores = HammingNeighbours(k, device="cpu").fit(normal).anomaly_score(rows)
@@ -27,7 +26,7 @@ def test_agrees_with_a_loop_over_all_pairs(k: int, most_one_hot: int, monkeypatc
 
 
 def test_agrees_with_the_loop_when_rows_are_taken_in_many_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbours, "_AT_ONCE", 100)
+    monkeypatch.setattr(HammingNeighbours, "at_once", 100)
     rng = np.random.default_rng(1)
     normal, rows = rng.integers(0, 3, (50, 4)), rng.integers(0, 3, (31, 4))
     assert_allclose(HammingNeighbours(7, device="cpu").fit(normal).anomaly_score(rows), by_hand(normal, rows, 7))

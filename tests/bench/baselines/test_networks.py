@@ -104,14 +104,12 @@ def test_a_network_too_large_for_the_machine_is_refused(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("name", [name for name in LEARNERS if name != "deep-svdd"])
-def test_a_score_does_not_depend_on_how_many_rows_are_scored_at_once(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_score_does_not_depend_on_how_many_rows_are_scored_at_once(name: str) -> None:
     detector = LEARNERS[name](UNTRAINED)
     detector.device = "cpu"
     rows = copied_fields(40, wrong=True, seed=0)
     scores = detector.fit(rows).anomaly_score(rows)
-    monkeypatch.setattr(networks, "_SCORED_AT_ONCE", 7)
+    detector.fewest_at_once = 7
     np.testing.assert_allclose(detector.fit(rows).anomaly_score(rows), scores, rtol=1e-4)
 
 

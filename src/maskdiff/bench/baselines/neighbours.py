@@ -18,17 +18,17 @@ from maskdiff.bench.baselines.networks import torch_device
 from maskdiff.codes import FloatArray, distinct_rows
 from maskdiff.errors import SettingError
 
-# Similarities held at once: 32 million floats are 128 MB.
-_AT_ONCE = 2**25
-# The normal rows are held as ones and zeros up to this many of them: 1 GB.
-_MOST_ONE_HOT = 2**28
-
 
 class HammingNeighbours:
     """Mean Hamming distance to the k nearest normal rows, equal rows counted as often as they occur.
 
     Works on integer codes; a code not among the normal ones differs from all of them.
     """
+
+    # Similarities held at once: 32 million floats are 128 MB.
+    at_once = 2**25
+    # The normal rows are held as ones and zeros up to this many of them: 1 GB.
+    most_one_hot = 2**28
 
     def __init__(self, k: int = 25, *, device: str = "auto") -> None:
         if k < 1:
@@ -50,11 +50,11 @@ class HammingNeighbours:
         device = torch_device(self.device)
         codes = np.asarray(X, dtype=np.int64)
         counts_N = torch.as_tensor(self.counts_, device=device)
-        fits = len(self.rows_) * int(self.sizes_.sum()) <= _MOST_ONE_HOT
+        fits = len(self.rows_) * int(self.sizes_.sum()) <= self.most_one_hot
         same = self._by_products(device) if fits else self._one_by_one(device)
         parts = [
             self._mean_distance(same(chunk), counts_N, codes.shape[1]).cpu()
-            for chunk in np.array_split(codes, max(1, len(codes) * len(self.rows_) // _AT_ONCE))
+            for chunk in np.array_split(codes, max(1, len(codes) * len(self.rows_) // self.at_once))
         ]
         return torch.cat(parts).numpy()
 

@@ -22,7 +22,7 @@ from maskdiff.errors import InputError, SettingError
 from maskdiff.progress import Callback, Progress
 from maskdiff.training.cuda_graphs import CudaGraphRecorder, ReplayedStep, Step, side_stream, without_capture_warning
 
-_SCORED_AT_ONCE = 256
+SCORED_AT_ONCE = 256
 # A GPU is kept busy by more rows than that, fewer where they are wide.
 _SCORED_AT_ONCE_ON_GPU = 2048
 _CELLS_AT_ONCE_ON_GPU = 2**20
@@ -73,6 +73,8 @@ class NetworkDetector:
     constant there, such as that of unseen values, keeps its scale.
     """
 
+    fewest_at_once = SCORED_AT_ONCE
+
     def __init__(
         self,
         build: Callable[[int, int], Scorer],
@@ -106,14 +108,14 @@ class NetworkDetector:
             _train(network, rows, self.fitting, self.seed, self.callback)
         self.network_ = network.eval().requires_grad_(False)
         with torch.no_grad():
-            network.settle(rows.batches(scored_at_once(device, X.shape[1])))
+            network.settle(rows.batches(scored_at_once(device, X.shape[1], self.fewest_at_once)))
         return self
 
     def anomaly_score(self, X: Matrix) -> FloatArray:
         """How odd each row is, shape (N,); higher = more anomalous."""
         device = torch_device(self.device)
         rows_NW = torch.as_tensor(self._seen(X))
-        batches = rows_NW.split(scored_at_once(device, rows_NW.shape[1]))
+        batches = rows_NW.split(scored_at_once(device, rows_NW.shape[1], self.fewest_at_once))
         with torch.no_grad():
             parts = [self.network_.score(batch.to(device)).double() for batch in batches]
         return torch.cat(parts).cpu().numpy()
@@ -207,11 +209,11 @@ def _train(network: Scorer, rows: NormalRows, fitting: Fitting, seed: int, callb
     optimiser.zero_grad(set_to_none=True)
 
 
-def scored_at_once(device: torch.device, n_columns: int) -> int:
+def scored_at_once(device: torch.device, n_columns: int, fewest: int = SCORED_AT_ONCE) -> int:
     """How many rows are scored at a time; a row's score does not depend on it."""
     if device.type != "cuda":
-        return _SCORED_AT_ONCE
-    return max(_SCORED_AT_ONCE, min(_SCORED_AT_ONCE_ON_GPU, _CELLS_AT_ONCE_ON_GPU // n_columns))
+        return fewest
+    return max(fewest, min(_SCORED_AT_ONCE_ON_GPU, _CELLS_AT_ONCE_ON_GPU // n_columns))
 
 
 def check_memory(network: nn.Module, device: torch.device) -> None:
