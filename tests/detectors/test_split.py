@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskdiff.detectors.split import split_rows
+from maskdiff.detectors.split import fold_splits, split_rows
 from maskdiff.errors import InputError
 
 from ..handmade import codes_of
@@ -44,3 +44,12 @@ def test_codes_are_cut_into_the_rows_of_each_purpose(leave_one_out):
 def test_too_few_rows_are_refused(n, tunes):
     with pytest.raises(InputError, match="at least"):
         split_rows(n, 0, tunes=tunes)
+
+
+@given(st.integers(20, 2000), st.integers(0, 5))
+def test_every_row_is_in_one_fold_and_never_learned_from_there(n, seed):
+    splits = fold_splits(n, seed)
+    assert np.sort(np.concatenate([split.calibration for split in splits])).tolist() == list(range(n))
+    for split in splits:
+        assert np.sort(split.order).tolist() == list(range(n))
+        assert len(split.train) >= 0.75 * n

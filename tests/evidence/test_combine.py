@@ -10,7 +10,7 @@ import maskdiff
 from maskdiff import TableDetector
 from maskdiff.codes import Codes, Field, Schema
 from maskdiff.detectors import KERNEL, MAIN, NEIGHBOURS
-from maskdiff.detectors.split import split_rows
+from maskdiff.detectors.split import fold_splits
 from maskdiff.evidence import Evidence, EvidenceTerm
 from maskdiff.probes import ProbeGrid
 from maskdiff.reconstructors import MLPReconstructor
@@ -102,7 +102,7 @@ def combined(request):
 
 def test_the_default_weighs_four_terms_of_evidence_and_a_network_that_saw_few_rows_less(combined):
     detector, rows = combined
-    learned_from = len(split_rows(len(rows), seed=1, tunes=True).train)
+    learned_from = len(fold_splits(len(rows), seed=1)[-1].train)
     assert [(term.source, term.aggregate, term.weight) for term in detector.evidence_.terms] == [
         (MAIN, "mean", learned_from / 1000),
         (MAIN, "log_mean_exp", learned_from / 1000),
@@ -113,7 +113,7 @@ def test_the_default_weighs_four_terms_of_evidence_and_a_network_that_saw_few_ro
 
 def test_a_network_that_saw_enough_rows_counts_in_full(combined):
     _, rows = combined
-    enough = pd.concat([rows] * 2, ignore_index=True)
+    enough = pd.concat([rows] * 3, ignore_index=True)
     weights = [term.weight for term in TableDetector(seed=1).fit(enough).evidence_.terms]
     assert weights == [1, 1, 1.25, 1.5]
 

@@ -14,13 +14,13 @@ from sklearn.base import BaseEstimator
 from maskdiff.calibration import Calibration
 from maskdiff.codes import Codes
 from maskdiff.detectors.labelled_rows import normal_rows
-from maskdiff.detectors.split import RowSplit, split_rows
+from maskdiff.detectors.split import RowSplit, fold_splits, split_rows
 from maskdiff.errors import SettingError
 from maskdiff.evidence import Evidence, EvidenceTerm, MaskedSurprise
 from maskdiff.masking import Schedule, as_schedule
 from maskdiff.objectives import as_objective
 from maskdiff.probes import ProbeGrid
-from maskdiff.progress import Callback, listening
+from maskdiff.progress import Callback, Progress, listening
 from maskdiff.reconstructors import Reconstructor, abilities
 from maskdiff.score import aggregate_named
 from maskdiff.state.parameters import changed_setting, split_names
@@ -77,10 +77,21 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         able = abilities(reconstructor)
         return able.fit is not None and able.tunes
 
-    def _gather(self, codes: Codes, tuning: Codes, callback: Callback | None) -> Evidence:
-        """What the score is made of: here the reconstructor's surprise alone."""
+    def _choose(self, codes: Codes, held_out: Codes) -> Any:
+        """What normal rows that were not learned from decide before there is any evidence: here nothing."""
+
+    def _evidence(self, codes: Codes, choice: Any) -> Evidence:
+        """What the score is made of, not yet on one scale: here the reconstructor's surprise alone."""
         source = self.masked_surprise(self.reconstructor_, self.probes_)
         return Evidence({MAIN: source}, (EvidenceTerm(MAIN, self.aggregate),))
+
+    def _gather(self, codes: Codes, tuning: Codes, callback: Callback | None) -> Evidence:
+        """What the score is made of, with its scales."""
+        return self._evidence(codes, self._choose(codes, tuning))
+
+    def _cross_fits(self, reconstructor: Any, n_rows: int) -> bool:
+        """Whether every row calibrates, judged by a model that did not learn from it."""
+        return False
 
     def _check_learned(self) -> None:
         """Refuse parts of a model file that do not belong together."""
@@ -126,6 +137,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         reconstructor, self.probes_ = self._resolve()
         # A row left out of the normal rows must have been among them, which is not sure once the oddest are gone.
         leave_one_out = abilities(reconstructor).left_out is not None and not self.contamination
+        if self._cross_fits(reconstructor, n_rows):
+            return self._learn_crosswise(batches, n_rows, reconstructor, checkpoint)
         split = split_rows(n_rows, self.seed, tunes=self._tunes(reconstructor), leave_one_out=leave_one_out)
         if self.false_alarm_rate is not None:  # one that so few rows cannot promise is refused before the long part
             Calibration(np.zeros(len(split.calibration))).check_rate(self.false_alarm_rate)
@@ -140,6 +153,32 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             judged = self.evidence_.left_out() if leave_one_out else self.evidence_
             scores = judged.weigh(calibration, stage="calibrating", callback=callback).score
             self.adopt_calibration(Calibration.from_scores(scores))
+        return self
+
+    def _learn_crosswise(
+        self, batches: Batches, n_rows: int, reconstructor: Any, checkpoint: CheckpointStore | None
+    ) -> Self:
+        """Every row calibrates by what a model says of it that learned from the other folds; the last one is kept.
+
+        A model of all rows would know more values than those that calibrate, and find new rows odder than they did.
+        """
+        if self.false_alarm_rate is not None:
+            Calibration(np.zeros(n_rows)).check_rate(self.false_alarm_rate)
+        splits, choice, found = fold_splits(n_rows, self.seed), None, []
+        with listening(self.progress) as callback:
+            for number, split in enumerate(splits, start=1):
+                part, last = _in_part(callback, number, len(splits)), number == len(splits)
+                codes, _, held_out = self._encode(batches, split)
+                stored = checkpoint if last else None
+                self.reconstructor_ = self._fit_reconstructor(reconstructor, codes, held_out, part, stored)
+                choice = self._choose(codes, held_out) if number == 1 else choice
+                evidence = self._evidence(codes, choice)
+                found.append(evidence.term_scores(held_out, stage="calibrating", callback=part))
+        term_scores = np.concatenate(found)
+        # One scale for the answers of all models, the one that is kept among them.
+        self.evidence_ = evidence.scaled_by(term_scores) if len(evidence.terms) > 1 else evidence
+        scales = [term.scale for term in self.evidence_.terms]
+        self.adopt_calibration(Calibration.from_scores((term_scores / scales).sum(axis=1)))
         return self
 
     def _model(
@@ -264,3 +303,14 @@ class Learner(BaseEstimator):  # type: ignore[misc]
                 raise SettingError(f'device must be "auto", "cpu", "cuda" or "mps"; got {self.device!r}.') from error
         mps = torch.backends.mps.is_available()
         return torch.device("cuda" if torch.cuda.is_available() else "mps" if mps else "cpu")
+
+
+def _in_part(callback: Callback | None, number: int, n_parts: int) -> Callback | None:
+    """Progress of one model of several."""
+    if callback is None:
+        return None
+
+    def report(progress: Progress) -> None:
+        callback(replace(progress, stage=f"{progress.stage}, part {number} of {n_parts}"))
+
+    return report

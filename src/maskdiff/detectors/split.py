@@ -16,6 +16,8 @@ from maskdiff.errors import InputError
 
 # Rows to calibrate: a tenth, within these bounds, and never over a third.
 FEWEST_TO_CALIBRATE, MOST_TO_CALIBRATE = 100, 2000
+# Into so many parts small tables are cut, each judged by a model that learned from the others.
+N_FOLDS = 5
 # Rows to tune: a twentieth, within these bounds, and never over a sixth.
 FEWEST_TO_TUNE, MOST_TO_TUNE = 50, 1000
 
@@ -64,3 +66,14 @@ def split_rows(n: int, seed: int, *, tunes: bool, leave_one_out: bool = False) -
         calibration, tuning = order[:n_calibration], order[n_calibration : n_calibration + n_tuning]
         train = order[n_calibration + n_tuning :]
     return RowSplit(np.sort(train), np.sort(tuning), np.sort(calibration), leave_one_out)
+
+
+def fold_splits(n: int, seed: int, n_folds: int = N_FOLDS) -> list[RowSplit]:
+    """One split for each fold: its rows calibrate, all others are learned from; every row calibrates once.
+
+    >>> [(len(split.train), len(split.calibration)) for split in fold_splits(11, 0, n_folds=3)]
+    [(7, 4), (7, 4), (8, 3)]
+    """
+    folds = np.array_split(np.random.default_rng(seed).permutation(n), min(n_folds, n))
+    none = np.empty(0, np.int64)
+    return [RowSplit(np.setdiff1d(np.arange(n), fold), none, np.sort(fold)) for fold in folds]

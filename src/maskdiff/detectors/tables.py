@@ -20,12 +20,14 @@ from maskdiff.evidence import Evidence, EvidenceTerm, NearestRows, Source
 from maskdiff.masking import Schedule
 from maskdiff.probes import PAPER_KERNEL_LEVELS, PAPER_LEVELS, ProbeGrid
 from maskdiff.progress import Callback
-from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor, Reconstructor
+from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor, Reconstructor, abilities
 
 # The names of the sources of evidence beside the reconstructor.
 KERNEL, NEIGHBOURS = "kernel", "neighbours"
 # From fewer rows a network learns too little to count in full; kernel and nearest rows need not learn.
 _ROWS_TO_LEARN_FROM = 1000
+# With fewer rows a fifth of them says too little.
+_FEWEST_TO_CROSS_FIT = 20
 
 
 class TableDetector(Detector):
@@ -53,6 +55,9 @@ class TableDetector(Detector):
         of the oddest rows out before a second one learns; 0: all rows are taken for normal.
     leave_out_labelled : whether rows that `y` labels as anomalies are left out of `fit(X, y)`; False: `y` is ignored,
         and a warning says how many anomalies it names. Anomalies are True, 1 beside 0, or -1 beside 1.
+    cross_fit_up_to : in tables of at most so many rows every row calibrates: of five models, each learned from four
+        fifths, one judges it that did not see it, and one is kept. Larger tables keep rows back to calibrate. 0: always
+        keep rows back, which makes the promised rate exact.
     false_alarm_rate : the rate `is_anomaly` and `predict` promise; None: 1%, or the finest the rows allow.
     device : "auto", or a torch device.
     seed : an integer; equal seeds give equal models.
@@ -94,6 +99,7 @@ class TableDetector(Detector):
         encoder: TableEncoder | None = None,
         contamination: float = 0.0,
         leave_out_labelled: bool = False,
+        cross_fit_up_to: int = 2000,
         false_alarm_rate: float | None = None,
         device: str = "auto",
         seed: int = 0,
@@ -109,6 +115,7 @@ class TableDetector(Detector):
         self.encoder = encoder
         self.contamination = contamination
         self.leave_out_labelled = leave_out_labelled
+        self.cross_fit_up_to = cross_fit_up_to
         self.false_alarm_rate = false_alarm_rate
         self.device = device
         self.seed = seed
@@ -146,21 +153,37 @@ class TableDetector(Detector):
         """Whether the kernel and the nearest rows stand beside the network."""
         return self.reconstructor == "combined" and self.preset is None
 
-    def _gather(self, codes: Codes, tuning: Codes, callback: Callback | None) -> Evidence:
-        alone = super()._gather(codes, tuning, callback)
+    def _cross_fits(self, reconstructor: Any, n_rows: int) -> bool:
+        able = abilities(reconstructor)
+        apart = able.fit is not None and able.left_out is None and not able.tunes and not self.contamination
+        return apart and self.preset is None and _FEWEST_TO_CROSS_FIT <= n_rows <= self.cross_fit_up_to
+
+    def _choose(self, codes: Codes, held_out: Codes) -> int:
+        """The number of nearest rows."""
+        if not self._combines:
+            return 0
+        return NearestRows().fit(self._compared(codes), device=self.torch_device()).choose_k(held_out)
+
+    def _evidence(self, codes: Codes, choice: int) -> Evidence:
+        alone = super()._evidence(codes, choice)
         if not self._combines:
             return alone
-        k = NearestRows().fit(self._compared(codes), device=self.torch_device()).choose_k(tuning)
         trust = min(1.0, len(codes) / _ROWS_TO_LEARN_FROM)
         network = (replace(term, weight=trust) for term in (*alone.terms, EvidenceTerm(MAIN, "log_mean_exp")))
         # The network is read twice, and would outvote what errs elsewhere.
         beside = (EvidenceTerm(KERNEL, "mean", weight=1.25), EvidenceTerm(NEIGHBOURS, "mean", weight=1.5))
-        evidence = Evidence({**alone.sources, **self._references(codes, k)}, (*network, *beside))
+        return Evidence({**alone.sources, **self._references(codes, choice)}, (*network, *beside))
+
+    def _gather(self, codes: Codes, tuning: Codes, callback: Callback | None) -> Evidence:
+        k = self._choose(codes, tuning)
+        evidence = self._evidence(codes, k)
+        if not self._combines:
+            return evidence
         scaled = evidence.on_one_scale(tuning, callback=callback)
         # Once the scales are set, rows that tuned are worth more as reference rows: small tables have few.
         known = tuning.take(np.flatnonzero(tuning.known.all(axis=1)))
         together = Codes(np.concatenate([codes.values, known.values]), codes.schema)
-        return replace(scaled, sources={**alone.sources, **self._references(together, k)})
+        return replace(scaled, sources={**scaled.sources, **self._references(together, k)})
 
     def _references(self, codes: Codes, k: int) -> dict[str, Source]:
         """The sources that compare a row with these."""

@@ -94,17 +94,25 @@ class Evidence:
         return replace(self, sources={name: source.left_out() for name, source in self.sources.items()})
 
     def on_one_scale(self, held_out: Codes, *, callback: Callback | None = None) -> Evidence:
-        """Each term scaled so that over held-out normal rows it deviates by its weight in the mean of all.
+        """Each term scaled by what it says of held-out normal rows; see `scaled_by`."""
+        return self.scaled_by(self.term_scores(held_out, stage="calibrating", callback=callback))
 
-        Where terms are weighted by softmax, all have the same mean there too.
+    def term_scores(
+        self, codes: Codes, *, stage: str = "scoring", callback: Callback | None = None
+    ) -> NDArray[np.float64]:
+        """What each term says of each row, shape (N, T), before terms are weighted by softmax."""
+        cells = self._cells_by_source(codes, stage, callback)
+        scores = [row_sums(term.parts(cells[term.source]), cells[term.source].row) for term in self.terms]
+        return np.stack(scores, axis=1)
+
+    def scaled_by(self, term_scores: NDArray[np.float64]) -> Evidence:
+        """Each term scaled so that over these normal rows it deviates by its weight in the mean of all.
+
+        Where terms are weighted by softmax, all have the same mean there too. `term_scores` are those of this evidence.
         """
-        cells = self._cells_by_source(held_out, "calibrating", callback)
-        deviations, means = [], []
-        for term in self.terms:
-            score = row_sums(term.parts(cells[term.source]), cells[term.source].row)
-            # At least as if one row were off by one: so many rows cannot show less.
-            deviations.append(max(_deviation(score), 1 / max(len(score), 1)))
-            means.append(float(np.nanmean(score)) / deviations[-1])
+        # At least as if one row were off by one: so many rows cannot show less.
+        deviations = [max(_deviation(score), 1 / max(len(score), 1)) for score in term_scores.T]
+        means = [float(np.nanmean(score)) / by for score, by in zip(term_scores.T, deviations, strict=True)]
         if not self.softmax_weighted:
             whole = sum(term.weight for term in self.terms)
             scales = [by * whole / term.weight for term, by in zip(self.terms, deviations, strict=True)]
