@@ -30,8 +30,9 @@ class CheckSettings:
     """From where on a check says something.
 
     Fewer than `fewest_alarms` alarms say nothing about their number or their columns. One column is named where
-    `one_column_share` of the alarms are mostly due to it and it adds `least_growth` times as much to them as to other
-    rows. The number of alarms is far off where it is outside the `interval` that chance allows, `times_promised` times
+    there are more alarms than chance gives, `one_column_share` of them are mostly due to it, and most of these share a
+    value there (all unseen values count as one) or it adds `least_growth` times as much to them as to other rows.
+    The number of alarms is far off where it is outside the `interval` that chance allows, `times_promised` times
     too high or too low; as odd rows are what is looked for, too many also need a column that drifted strongly, or a
     share of rows that look normal below `least_normal_share`. A threshold rests on too few calibration rows where
     fewer than `fewest_above` are as high; then the first of `higher_rates` that does better is named. A false-discovery

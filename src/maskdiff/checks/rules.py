@@ -62,7 +62,7 @@ def number_of_alarms(counts: CheckCounts, settings: CheckSettings) -> Check | No
     rate = counts.false_alarm_rate
     if rate is None or not counts.rows:
         return None
-    expected, (fewest, most) = rate * counts.rows, _by_chance(counts, settings.interval)
+    expected, (fewest, most) = rate * counts.rows, _by_chance(counts, rate, settings.interval)
     drifted = drifted_columns(counts.codes, settings.most_named) if counts.codes is not None else []
     many = counts.alarms > most and counts.alarms >= max(settings.times_promised * expected, settings.fewest_alarms)
     few = counts.alarms < fewest and counts.alarms * settings.times_promised <= expected
@@ -79,7 +79,7 @@ def number_of_alarms(counts: CheckCounts, settings: CheckSettings) -> Check | No
     return Check(name, (_many if many else _few)(counts, expected, drift_sentence(drifted)), details)
 
 
-def _by_chance(counts: CheckCounts, interval: float) -> tuple[float, float]:
+def _by_chance(counts: CheckCounts, rate: float, interval: float) -> tuple[float, float]:
     """The fewest and the most alarms that chance gives where all rows are normal and the promise holds.
 
     The rate that a threshold truly has is itself uncertain, the more so the fewer calibration rows are above it: it
@@ -87,9 +87,8 @@ def _by_chance(counts: CheckCounts, interval: float) -> tuple[float, float]:
     """
     from scipy.stats import betabinom
 
-    assert counts.false_alarm_rate is not None
     n = len(counts.calibration)
-    above = int((counts.calibration.scores > counts.calibration.threshold(counts.false_alarm_rate)).sum())
+    above = int((counts.calibration.scores > counts.calibration.threshold(rate)).sum())
     tail = (1 - interval) / 2
     fewest = betabinom.ppf(tail, counts.rows, above, n + 1 - above) if above else 0.0
     return float(fewest), float(betabinom.ppf(1 - tail, counts.rows, above + 1, n - above))
@@ -103,7 +102,8 @@ def _other_rows(counts: CheckCounts, settings: CheckSettings, drifted: list[Drif
 
 def _many(counts: CheckCounts, expected: float, drift: str) -> str:
     rows = "rows labelled normal" if counts.labelled_normal else "rows"
-    share = f"About {counts.normal_share:.0%} of them look like the rows it learned from. "
+    many = f"About {counts.normal_share:.0%}" if counts.normal_share >= 0.01 else "Hardly any"
+    share = f"{many} of them look like the rows it learned from. "
     either = "" if counts.labelled_normal else "Either many rows are odd, or normal rows have changed. "
     return (
         f"{counts.alarms:,} of {counts.rows:,} {rows} are alarms, far more than the {_about(expected)} that "
@@ -122,14 +122,20 @@ def _few(counts: CheckCounts, expected: float, drift: str) -> str:
 
 
 def one_column(counts: CheckCounts, settings: CheckSettings) -> Check | None:
-    """Nearly all alarms mostly due to one column."""
+    """Nearly all alarms mostly due to one column, where there are more of them than chance gives."""
     columns = counts.strongest
     if columns is None or len(columns.schema) < 2 or counts.alarms < settings.fewest_alarms:
+        return None
+    rate = counts.false_alarm_rate
+    # The few alarms that were promised are often the extremes of one column, and that is as it should be.
+    if rate is not None and counts.alarms <= _by_chance(counts, rate, settings.interval)[1]:
         return None
     carried = np.array([by_code.sum() for by_code in columns.carried])
     at = int(carried.argmax())
     field, n = columns.schema.fields[at], int(carried[at])
-    if n < settings.one_column_share * counts.alarms or columns.growth(at) < settings.least_growth:
+    # A column of many values is surprising in every row: it is to blame where the alarms share a value, or it grew.
+    to_blame = 2 * columns.carried[at].max() > n or columns.growth(at) >= settings.least_growth
+    if n < settings.one_column_share * counts.alarms or not to_blame:
         return None
     what, unseen = _what_is_odd(field, columns.carried[at]), int(columns.carried[at][-1])
     message = f"{n:,} of {counts.alarms:,} alarms are mostly due to the column {field.name!r}: {what}."
