@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from maskdiff.calibration import Calibration
 from maskdiff.codes import BoolArray, Codes, FloatArray
 from maskdiff.codes.stored import check_schema
+from maskdiff.detectors.display import summary_html
 from maskdiff.detectors.labels import labelled, pandas_index
 from maskdiff.detectors.learning import MAIN, Learner
 from maskdiff.detectors.verdicts import Verdicts
@@ -123,6 +124,17 @@ class Detector(OutlierMixin, Learner):  # type: ignore[misc]
         codes = self.encoder_.encode(X)
         with listening(self.progress) as callback:
             return codes, self.evidence_.weigh(codes, callback=callback)
+
+    # Notebooks -------------------------------------------------------------------------------------------------------
+
+    def _repr_html_inner(self) -> str:
+        """scikit-learn's display of the settings, and above it what was learned."""
+        settings: str = super()._repr_html_inner()
+        return summary_html(self) + settings if hasattr(self, "calibration_") else settings
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        shown: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        return shown | ({"text/html": self._repr_html_inner()} if "text/html" in shown else {})
 
     # Keeping ---------------------------------------------------------------------------------------------------------
 

@@ -13,8 +13,9 @@ from maskdiff.detectors import Detector
 from maskdiff.io.atomic import atomic_write
 from maskdiff.io.outputs import FileContent, check_output
 from maskdiff.report.builder import ReportBuilder, batches_of
+from maskdiff.report.inline import InlineReport
 
-__all__ = ["PAGE", "ReportBuilder", "build_report", "write_page", "write_report"]
+__all__ = ["PAGE", "InlineReport", "ReportBuilder", "build_report", "show", "write_page", "write_report"]
 
 _GENERATOR = b'<meta name="generator" content="maskdiff'
 _HEAD = 1 << 16
@@ -65,6 +66,20 @@ def write_report(
         when=when,
     )
     write_page(page, path, force=force)
+
+
+def show(
+    detector: Detector,
+    X: Any,
+    *,
+    height: int = 800,
+    false_alarm_rate: float | None = None,
+    row_numbers: int | ArrayLike | None = None,
+    title: str | None = None,
+) -> InlineReport:
+    """Score `X` and show the report in a notebook, in a frame of this height; settings as in `write_report`."""
+    page = build_report(detector, X, false_alarm_rate=false_alarm_rate, row_numbers=row_numbers, title=title)
+    return InlineReport(page, height)
 
 
 def write_page(page: str, path: str | os.PathLike[str], *, force: bool = False) -> None:
