@@ -38,7 +38,8 @@ class Cells:
 class Case:
     """A file. `columns` by name; `content` is what stands in the file where the texts alone do not show it.
 
-    `reading` are settings of `ReadOptions`, `notice` is a part of the notice that has to be given.
+    `reading` are settings of `ReadOptions`, `missing` texts that mean a missing value here, `notice`
+    is a part of the notice that has to be given.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Case:
     delimiter: str = ","
     rows: int | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
     notice: str | None = None
 
     @property

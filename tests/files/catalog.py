@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .case import Case
-from .cases import booleans, dates, exports, keys, missing, numbers, texts
+from .cases import booleans, containers, dates, exports, keys, missing, numbers, texts
 
 # Files that are not yet read as they should be: names, one a line. It has to become empty.
 WAITING = set(Path(__file__).with_name("waiting.txt").read_text().split())
@@ -16,4 +16,4 @@ def ready(cases: list[Case]) -> list[Case]:
 
 
 TABLES = ready([*numbers.CASES, *missing.CASES, *dates.CASES, *keys.CASES, *booleans.CASES])
-CASES = [*TABLES, *ready([*texts.CASES, *exports.CASES])]
+CASES = [*TABLES, *ready([*texts.CASES, *exports.CASES, *containers.CASES])]

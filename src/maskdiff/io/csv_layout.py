@@ -89,7 +89,7 @@ def _with_names(layout: CsvLayout, first: list[list[str]], name: str, reading: R
                 "column_2, ... If it holds their names: header=True.",
                 "header",
             )
-    names = first[0] if header else [f"column_{at}" for at in range(1, len(first[0]) + 1)]
+    names = [cell.strip() for cell in first[0]] if header else [f"column_{at}" for at in range(1, len(first[0]) + 1)]
     return replace(layout, header=header, names=tuple(names))
 
 

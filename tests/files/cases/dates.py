@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from ..case import Case, Cells
 from ..cells import dates, moments, pick, with_marks
@@ -26,7 +27,7 @@ GERMAN = [
 EARLY = [at.replace(day=1 + at.day % 12) for at in moments(datetime(2024, 5, 2), seed=3)]
 
 
-def case(name: str, texts: list[str], first: datetime = DAY, **more: str) -> Case:
+def case(name: str, texts: list[str], first: datetime = DAY, **more: Any) -> Case:
     return Case(f"dates_{name}", {"day": Cells(texts, "date", first), "region": REGION}, **more)
 
 
@@ -56,7 +57,7 @@ CASES = [
     case("packed", dates("%Y%m%d")),
     Case("dates_epoch_seconds", {"created_at": Cells(epochs(1), "date", MOMENT), "region": REGION}),
     Case("dates_epoch_milliseconds", {"ts": Cells(epochs(1000), "date", MOMENT), "region": REGION}),
-    case("with_marks", with_marks(dates("%d.%m.%Y"), ["-", ""]), delimiter=";"),
+    case("with_marks", with_marks(dates("%d.%m.%Y"), ["-", ""]), delimiter=";", missing=("-",)),
     case("mixed_forms", [at.strftime(form) for at, form in zip(moments(), ["%Y-%m-%d", "%d.%m.%Y"] * 30, strict=True)]),
     Case(
         "dates_both_orders_fit",

@@ -71,6 +71,16 @@ LAYOUTS = [
         4,
         {"time": Expected(NUMBER, 0.1), "voltage": Expected(NUMBER, 3.31), "mode": Expected(CATEGORY, "auto")},
     ),
+    by_hand(
+        "no_header.csv",
+        6,
+        {
+            "column_1": Expected(NUMBER, 5.1),
+            "column_2": Expected(NUMBER, 3.5),
+            "column_3": Expected(NUMBER, 1.4),
+            "column_4": Expected(CATEGORY, "setosa"),
+        },
+    ),
     by_hand("blank_lines.csv", 3, {"region": Expected(CATEGORY, "North"), "amount": Expected(NUMBER, 12.5)}),
     by_hand(
         "trailing_delimiters.csv",
@@ -90,7 +100,7 @@ LAYOUTS = [
         "padded_columns.csv",
         3,
         {
-            "region": Expected(CATEGORY, "North"),
+            "region": Expected(CATEGORY, "North     "),
             "amount": Expected(NUMBER, 12.5),
             "day": Expected(DATE, datetime(2024, 9, 25)),
         },

@@ -105,10 +105,10 @@ def plain_writing(parts: pa.Array, decimal: str, thousands: str) -> pa.Array:
     number = joined(minus, digits, pc.struct_field(parts, "exponent"))
     paired = pc.equal(pc.equal(part["open"], "("), pc.equal(part["close"], ")"))
     single = pc.less_equal(pc.utf8_length(signs), 1)
-    telephone = pc.and_(pc.equal(signs, "+"), grouped)
-    return pc.if_else(
-        pc.and_(pc.and_(paired, single), pc.invert(telephone)), number, pa.scalar(None, pa.large_string())
-    )
+    # Nobody groups the digits of +49 30 123, a telephone number, nor those of 1,200e+05, whose comma is decimal.
+    ungrouped = pc.or_(pc.equal(signs, "+"), pc.not_equal(pc.struct_field(parts, "exponent"), ""))
+    sensible = pc.invert(pc.and_(ungrouped, grouped))
+    return pc.if_else(pc.and_(pc.and_(paired, single), sensible), number, pa.scalar(None, pa.large_string()))
 
 
 def between_groups(thousands: str) -> str:
