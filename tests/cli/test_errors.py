@@ -17,12 +17,13 @@ from .running import call, environment, run
 
 MISTAKES = {
     "no such file": ("score {model} {home}/nothing.csv", "there is no file"),
-    "a folder": ("score {model} {home}", "does not say a format"),
-    "a folder as CSV": ("score {model} {home} --format csv", "is a folder"),
+    "a folder of all sorts": ("score {model} {home}", "is a model"),
+    "swapped arguments": ("score {home}/new.csv {model}", "the model comes first, then the rows"),
     "no such model": ("score {home}/nothing.maskdiff {home}/new.csv", "there is no model file"),
     "no model": ("score {home}/new.csv {home}/new.csv", "not a maskdiff model file"),
     "no such folder": ("score {model} {home}/new.csv -o {home}/nowhere/s.csv", "there is no folder"),
-    "unknown ending": ("score {model} {home}/new.csv -o {home}/s.xlsx", "--out-format"),
+    "only read": ("score {model} {home}/new.csv -o {home}/s.xlsx", "--out-format"),
+    "unknown ending": ("score {model} {home}/new.csv -o {home}/s.xyz", "--out-format"),
     "unknown command": ("scoer {model}", "No such command"),
     "unknown option": ("score {model} {home}/new.csv --exlpain 3", "No such option"),
     "a model to a pipe": ("fit {home}/normal.csv -o -", "name a file"),

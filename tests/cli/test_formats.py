@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import sqlite3
+from contextlib import closing
 from itertools import pairwise
 
 import numpy as np
@@ -203,3 +205,31 @@ def test_a_stray_quote_costs_no_row(tmp_path):
     assert json.loads(said.out)["rows"] == len(lines) - 1
     assert "do not pair" in said.err
     assert "--quote" in said.err
+
+
+def test_a_workbook_a_database_a_folder_and_a_pipe_get_the_same_scores(home, model, tmp_path):
+    typed = pd.read_csv(home / "new.csv", dtype={"port": str})
+    typed.to_excel(tmp_path / "new.xlsx", index=False)
+    with closing(sqlite3.connect(tmp_path / "new.db")) as database:
+        typed.to_sql("claims", database, index=False)
+    (tmp_path / "in").mkdir()
+    typed[:30].to_csv(tmp_path / "in" / "1.csv", index=False)
+    typed[30:].to_csv(tmp_path / "in" / "2.csv", index=False)
+    typed.to_json(tmp_path / "new.json", orient="records")
+    query = ("--query", "select * from claims")
+    address = f"sqlite:///{tmp_path}/new.db"
+    inputs = [(tmp_path / "new.xlsx",), (address, *query), (tmp_path / "in",), (tmp_path / "new.json",), ("-",)]
+    expected = pd.read_csv(io.StringIO(call("score", model, home / "new.csv").out))["anomaly_score"]
+    for rows, *options in inputs:
+        out = tmp_path / "scored.csv"
+        said = call("score", model, rows, "-o", out, *options, stdin=(home / "new.parquet").read_bytes())
+        assert said.status == 0, said.err
+        np.testing.assert_allclose(pd.read_csv(out)["anomaly_score"], expected, err_msg=str(rows))
+
+
+def test_an_output_among_the_files_of_a_pattern_or_a_database_is_refused(home, model, tmp_path):
+    (tmp_path / "1.csv").write_bytes((home / "new.csv").read_bytes())
+    for rows, out in ((f"{tmp_path}/*.csv", "1.csv"), (f"sqlite:///{tmp_path}/1.csv", "1.csv"), (tmp_path, "1.csv")):
+        refused = call("score", model, rows, "-o", tmp_path / out)
+        assert refused.is_refusal
+        assert "is read and cannot be written" in refused.err

@@ -13,7 +13,7 @@ from maskdiff.checks import Check
 from maskdiff.cli.app import app
 from maskdiff.cli.hints import CHECK_HINTS, HINTS, check_with_hint, with_hint
 from maskdiff.errors import BadLineError, SettingError
-from maskdiff.io import FORMATS
+from maskdiff.io.formats import FORMATS, WRITTEN
 from maskdiff.score import AGGREGATES
 
 SRC = Path(maskdiff.__file__).parent
@@ -62,7 +62,7 @@ def test_a_check_names_the_flag_with_what_to_set_it_to():
 
 
 @pytest.mark.parametrize(
-    ("option", "names"), [("--format", FORMATS), ("--out-format", FORMATS), ("--aggregate", AGGREGATES)]
+    ("option", "names"), [("--format", FORMATS), ("--out-format", WRITTEN), ("--aggregate", AGGREGATES)]
 )
 def test_help_names_what_is_registered(option, names):
     commands = typer.main.get_command(app).commands.values()

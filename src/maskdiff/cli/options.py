@@ -35,11 +35,19 @@ def _stored(name: str) -> Callable[[typer.Context, bool], bool]:
 
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model that `maskdiff fit` wrote.")]
-Rows = Annotated[str, typer.Argument(metavar="FILE", help="Rows: CSV, Parquet, JSON Lines or Arrow; - reads a pipe.")]
+Rows = Annotated[
+    str,
+    typer.Argument(metavar="FILE", help="Rows: a file, a folder, '*.csv', an address of a database; - reads a pipe."),
+]
 
 Format = Annotated[
     str | None,
-    typer.Option("--format", metavar="csv|parquet|jsonl|arrow", help="Not as the name says.", rich_help_panel=_READING),
+    typer.Option(
+        "--format",
+        metavar="csv|parquet|jsonl|arrow|json|excel|duckdb|sql",
+        help="Not as the name says.",
+        rich_help_panel=_READING,
+    ),
 ]
 Delimiter = Annotated[
     str | None, typer.Option("--delimiter", help="Of a CSV file; found out unless given.", rich_help_panel=_READING)

@@ -32,7 +32,9 @@ def score(
     safe_for_spreadsheets: Annotated[
         bool, typer.Option("--safe-for-spreadsheets", help="Defuse cells that a spreadsheet would run as formulas.")
     ] = False,
-    out_format: Annotated[str | None, typer.Option(metavar="csv|parquet|jsonl|arrow", help="Of the output.")] = None,
+    out_format: Annotated[
+        str | None, typer.Option(metavar="csv|parquet|jsonl|arrow|json", help="Of the output.")
+    ] = None,
     format: options.Format = None,
     delimiter: options.Delimiter = None,
     quote: options.Quote = "auto",

@@ -38,16 +38,18 @@ class Format:
     """One format. `write` is given the open file, the schema, the options and the name of the file.
 
     `streams`: one pass over the bytes is enough; `gzips`: files may be packed by gzip; `repeats_names`: two columns
-    may have one name; `formulas`: a spreadsheet may run what stands in the cells.
+    may have one name; `formulas`: a spreadsheet may run what stands in the cells. A format without `write` is only
+    read. `addresses` are the schemes of addresses that are of this format, "*" for any that no other format has.
     """
 
     endings: tuple[str, ...]
     read: Callable[[ByteSource, ReadOptions], RowFile]
-    write: Callable[[BinaryIO, pa.Schema, WriteOptions, str], Writer]
+    write: Callable[[BinaryIO, pa.Schema, WriteOptions, str], Writer] | None = None
     streams: bool = False
     gzips: bool = False
     repeats_names: bool = False
     formulas: bool = False
+    addresses: tuple[str, ...] = ()
 
 
 @contextmanager

@@ -1,23 +1,26 @@
 """The formats by name, and how to open a file of any of them. A new format is one file like `jsonl` and one line here.
 
 >>> sorted(FORMATS)
-['arrow', 'csv', 'jsonl', 'parquet']
+['arrow', 'csv', 'duckdb', 'excel', 'json', 'jsonl', 'parquet', 'sql']
 """
 
 from __future__ import annotations
 
 import gzip
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
-from maskdiff.errors import SettingError, UnknownColumnError
-from maskdiff.io import arrow, csv, jsonl, parquet
+from maskdiff.errors import InputError, SettingError, UnknownColumnError
+from maskdiff.io import arrow, csv, duckdb, excel, json, jsonl, parquet, sql
 from maskdiff.io.base import Format, WriteOptions
+from maskdiff.io.inputs import ZIP, input_files, unpacked
+from maskdiff.io.many import ManyRows
 from maskdiff.io.rows import ReadOptions, RowFile
 from maskdiff.io.streams import STANDARD, open_output, open_source
 
@@ -28,6 +31,28 @@ FORMATS: dict[str, Format] = {
     "parquet": parquet.FORMAT,
     "jsonl": jsonl.FORMAT,
     "arrow": arrow.FORMAT,
+    "json": json.FORMAT,
+    "excel": excel.FORMAT,
+    "duckdb": duckdb.FORMAT,
+    "sql": sql.FORMAT,
+}
+WRITTEN = tuple(name for name, format in FORMATS.items() if format.write is not None)
+# What a pipe begins with -> its format; anything else is CSV.
+_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow", b"{": "jsonl", b"[": "json"}
+# Endings of files that are not read -> the way out.
+_NOT_READ = {
+    (
+        ".pdf",
+        ".doc",
+        ".docx",
+        ".odt",
+        ".html",
+        ".htm",
+    ): "It is a document: export its table as CSV or Excel.",
+    (".pkl", ".pickle", ".joblib", ".rdata", ".rds"): "Such files can run programs: save the table as Parquet or CSV.",
+    (".sas7bdat", ".dta", ".sav", ".mdb", ".accdb"): "Export the table as CSV, Parquet or Excel.",
+    (".tar", ".tgz", ".tar.gz", ".7z", ".rar", ".bz2", ".xz", ".zst"): "Unpack it first.",
+    (".maskdiff",): "It is a model: the model comes first, then the rows.",
 }
 
 
@@ -40,31 +65,75 @@ def format_of(path: str, named: str | None = None, *, setting: str = "format") -
     if named is not None and named not in FORMATS:
         raise SettingError(f"no format is called {named!r}; choose one of {', '.join(FORMATS)}.", setting=setting)
     bare = _without_gzip(path)
-    by_ending = (name for name, format in FORMATS.items() if bare.endswith(format.endings))
-    found = named or ("csv" if path == STANDARD else next(by_ending, None))
+    found = named or ("csv" if path == STANDARD else _by_name(path))
     if found is None:
-        raise SettingError(
-            f"the name {Path(path).name} does not say a format. Name one, {', '.join(FORMATS)}, or save the table as "
-            "CSV or Parquet.",
-            setting=setting,
-        )
+        raise _unknown_format(path, setting)
     if bare != path.lower() and not FORMATS[found].gzips:
         raise SettingError(f"{Path(path).name}: {found} files cannot be packed by gzip, CSV and JSON Lines can.")
     return found
 
 
+def _by_name(path: str) -> str | None:
+    """The format an address or the ending of a name says."""
+    if "://" in path:
+        scheme = path.partition("://")[0].partition("+")[0].lower()
+        named = (name for name, format in FORMATS.items() if scheme in format.addresses)
+        return next(named, next((name for name, format in FORMATS.items() if "*" in format.addresses), None))
+    bare = _without_gzip(path)
+    return next((name for name, format in FORMATS.items() if bare.endswith(format.endings)), None)
+
+
 @contextmanager
 def open_rows(path: str, reading: ReadOptions | None = None, *, repeatable: bool = False) -> Iterator[RowFile]:
-    """The rows of a file, "-" for standard input; `repeatable`: they are to be read more than once."""
+    """The rows of a file, "-" for standard input; `repeatable`: they are to be read more than once.
+
+    A folder, or a pattern such as `in/*.csv`, is one table of all its files. A zip archive holds one file.
+    """
     reading = reading or ReadOptions()
-    format = FORMATS[format_of(path, reading.format)]
+    with ExitStack() as opened:
+        files = [path] if "://" in path else input_files(path)
+        if not files:
+            raise InputError(f"{path} is a folder without files.")
+        rows = [opened.enter_context(_open_one(file, reading, repeatable)) for file in files]
+        yield rows[0] if len(rows) == 1 else ManyRows(rows, path)
+
+
+@contextmanager
+def _open_one(path: str, reading: ReadOptions, repeatable: bool) -> Iterator[RowFile]:
+    if path.lower().endswith(ZIP) and reading.format != "excel":
+        with unpacked(path) as member, _open_one(member, reading, repeatable) as rows:
+            rows.name = path
+            yield rows
+        return
+    name = reading.format or (_piped_format() if path == STANDARD else None)
+    format = FORMATS[format_of(path, name)]
     with open_source(path, repeatable=repeatable or not format.streams) as source:
         yield format.read(source, reading)
+
+
+def _piped_format() -> str:
+    """What standard input begins with; it will still be read."""
+    head = cast(Any, sys.stdin.buffer).peek(8)
+    return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), "csv")
+
+
+def _unknown_format(path: str, setting: str) -> SettingError:
+    ways = (way for endings, way in _NOT_READ.items() if path.lower().endswith(endings))
+    way = next(ways, None) if setting == "format" else None
+    if way is not None:
+        return SettingError(f"{path} cannot be read. {way}")
+    known = FORMATS if setting == "format" else WRITTEN
+    return SettingError(
+        f"the name {Path(path).name} does not say a format. Name one, {', '.join(known)}, or a file such as rows.csv.",
+        setting=setting,
+    )
 
 
 def check_writable(path: str, writing: WriteOptions) -> str:
     """Refuse, before any work is done, a file that rows cannot be written to; its format."""
     name = format_of(path, writing.format, setting="out_format")
+    if FORMATS[name].write is None:
+        raise SettingError(f"{name} files are only read. Name one of {', '.join(WRITTEN)}.", setting="out_format")
     if writing.safe_for_spreadsheets and not FORMATS[name].formulas:
         raise SettingError(f"only CSV needs to be made safe for spreadsheets; {path} is {name}.")
     return name
@@ -80,6 +149,7 @@ def open_writer(
     if not format.repeats_names:
         _check_names(schema.names, path)
     with open_output(path) as file, _packed(file, path) as stream:
+        assert format.write is not None
         writer = format.write(stream, schema, writing, _without_gzip(path))
         yield writer.write
         writer.close()

@@ -15,10 +15,10 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.types as pat
 
-from maskdiff.errors import EmptyTableError
+from maskdiff.errors import EmptyTableError, InputError
 from maskdiff.io.base import Format
 from maskdiff.io.rows import ReadOptions, SkippedLines, bad_line, only
-from maskdiff.io.streams import ByteSource, Utf8
+from maskdiff.io.streams import ByteSource, Decoder, Utf8
 
 Record = dict[str, Any]
 
@@ -61,6 +61,9 @@ class JsonLinesRows:
             arrays = [pa.array([_cell(row.get(f.name), f.type) for row in rows], f.type) for f in self.schema]
             yield only(pa.RecordBatch.from_arrays(arrays, schema=self.schema), columns)
 
+    def _is_array(self) -> bool:
+        return Decoder(self.source, self.reading.encoding).decode(self.source.head()).lstrip().startswith("[")
+
     def _records(self) -> Iterator[Record]:
         self.skipped = SkippedLines()
         with Utf8(self.source, self.reading.encoding) as stream:
@@ -75,6 +78,11 @@ class JsonLinesRows:
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
+            if number == 1 and line.lstrip().startswith("["):
+                raise InputError(
+                    f'{self.name} is a JSON array, not an object on each line. Read it as such: format="json".',
+                    setting="format",
+                ) from error
             what = f"{self.name}, line {number}: no JSON object ({error})"
         else:
             if isinstance(record, dict):
@@ -118,11 +126,15 @@ class JsonLinesWriter:
         self.file = file
 
     def write(self, batch: pa.RecordBatch) -> None:
-        lines = (json.dumps(_plain(row), ensure_ascii=False, default=_written) for row in batch.to_pylist())
-        self.file.write("".join(f"{line}\n" for line in lines).encode())
+        self.file.write("".join(f"{json_text(row)}\n" for row in batch.to_pylist()).encode())
 
     def close(self) -> None:
         """Nothing is held back."""
+
+
+def json_text(row: Record) -> str:
+    """One row as a JSON object on one line."""
+    return json.dumps(_plain(row), ensure_ascii=False, default=_written)
 
 
 def _plain(value: Any) -> Any:
@@ -140,5 +152,5 @@ def _written(value: Any) -> str:
 
 
 FORMAT = Format(
-    (".jsonl", ".ndjson", ".json"), JsonLinesRows, lambda file, schema, *_: JsonLinesWriter(file, schema), gzips=True
+    (".jsonl", ".ndjson"), JsonLinesRows, lambda file, schema, *_: JsonLinesWriter(file, schema), gzips=True
 )

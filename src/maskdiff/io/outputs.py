@@ -20,6 +20,7 @@ from typing import BinaryIO
 
 from maskdiff.errors import SettingError
 from maskdiff.io.atomic import check_folder
+from maskdiff.io.inputs import input_files
 from maskdiff.io.streams import STANDARD
 
 AnyPath = str | os.PathLike[str]
@@ -52,7 +53,8 @@ def check_output(
     if out is None or os.fspath(out) == STANDARD:
         return
     check_folder(out)
-    if any(_same_file(out, given) for given in inputs if given is not None):
+    files = [file for given in inputs if given is not None for file in input_files(os.fspath(given))]
+    if any(_same_file(out, file) for file in files):
         raise SettingError(f"{out} is read and cannot be written as well. Name another file to write.", setting="out")
     if content is not None:
         _check_ending(out, content)

@@ -89,7 +89,10 @@ class RowFile(Protocol):
     schema: pa.Schema
     reading: ReadOptions
     n_rows: int | None
-    skipped: SkippedLines
+
+    @property
+    def skipped(self) -> SkippedLines:
+        """The lines that did not become rows, of those that were read so far."""
 
     @property
     def declares_types(self) -> bool:
