@@ -99,7 +99,7 @@ class TableDetector(Detector):
         encoder: TableEncoder | None = None,
         contamination: float = 0.0,
         leave_out_labelled: bool = False,
-        cross_fit_up_to: int = 2000,
+        cross_fit_up_to: int = 1500,
         false_alarm_rate: float | None = None,
         device: str = "auto",
         seed: int = 0,

@@ -12,6 +12,7 @@ from maskdiff.cli.bench.options import Data, Device, Jobs, Methods, Names, Seeds
 from maskdiff.cli.output import Output
 
 CONTAMINATION = "results/more/contamination.jsonl"
+SMALL_TABLES = "results/more/small-tables.jsonl"
 MORE_TABLES = "results/more/more-tables.jsonl"
 AUTHORS = "results/more/authors.jsonl"
 TEXT_SPEED = "results/more/text-speed.jsonl"
@@ -35,6 +36,26 @@ def contamination(
     from maskdiff.bench.studies.contamination import Contamination
 
     task = Contamination(data)
+    return measure(ctx.obj, task, out, sets=sets, methods=methods, seeds=range(seeds), device=device, jobs=jobs)
+
+
+def small_tables(
+    ctx: typer.Context,
+    data: Data = None,
+    sets: Sets = ["all"],  # noqa: B006
+    methods: Methods = ["all"],  # noqa: B006
+    seeds: Seeds = 5,
+    out: Annotated[str, record_file(SMALL_TABLES)] = SMALL_TABLES,
+    device: Device = "cpu",
+    jobs: Jobs = 1,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> int:
+    """Learn from 300 and 900 rows, and measure alarm rates calibrated by all of them or by rows kept back."""
+    from maskdiff.bench.studies.small_tables import SmallTables
+
+    task = SmallTables(data)
     return measure(ctx.obj, task, out, sets=sets, methods=methods, seeds=range(seeds), device=device, jobs=jobs)
 
 
@@ -133,6 +154,7 @@ def large_file(
 
 STUDIES: dict[str, Callable[..., int | None]] = {
     "contamination": contamination,
+    "small-tables": small_tables,
     "more-tables": more_tables,
     "authors": authors,
     "text-speed": text_speed,
