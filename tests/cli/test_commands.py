@@ -61,7 +61,7 @@ def test_fit_probes_as_asked_and_else_as_usual(home, tmp_path):
 
 
 def test_fit_learns_only_from_normal_rows_and_never_from_the_label(home, tmp_path):
-    labelled = pd.read_csv(home / "labelled.csv")
+    labelled = pd.read_csv(home / "labelled.csv", dtype=str).assign(y=lambda rows: rows["y"] == "True")
     labelled[~labelled["y"]].to_csv(tmp_path / "normal.csv", index=False)
     options = ("--reconstructor", "kernel", "--label", "y")
     for source, name in ((home / "labelled.csv", "a"), (tmp_path / "normal.csv", "b")):

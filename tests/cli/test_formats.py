@@ -233,3 +233,16 @@ def test_an_output_among_the_files_of_a_pattern_or_a_database_is_refused(home, m
         refused = call("score", model, rows, "-o", tmp_path / out)
         assert refused.is_refusal
         assert "is read and cannot be written" in refused.err
+
+
+def test_fit_shows_how_numbers_are_written_and_takes_what_is_missing_and_the_decimal_sign(tmp_path):
+    rows = [f'"{n % 37},{n % 7}25","${n},000.50",{"?" if n % 9 == 0 else n % 50 + 0.5}' for n in range(1, 200)]
+    (tmp_path / "rows.csv").write_text("weight,price,age\n" + "\n".join(rows) + "\n")
+    fit = ("fit", tmp_path / "rows.csv", "--reconstructor", "kernel", "-o", tmp_path / "m")
+    said = call(*fit)
+    assert "$1,000.50 -> 1000.50" in said.out
+    assert "values of their own: ?" in said.out
+    assert call(*fit, "--missing", "?,-", "--decimal", ",").status == 0
+    weight, _, age = maskdiff.load(tmp_path / "m").encoder_.schema_
+    assert (weight.type, weight.labels[0]) == ("number", "0.125")
+    assert (age.labels[-1], age.n_marks) == ("missing", 0)

@@ -14,6 +14,8 @@ from maskdiff.cli import options
 from maskdiff.cli.output import Output, counted, percent, printable, table
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from maskdiff.jobs import Checkpoint, FitSummary, Labels
 
 Names = list[str] | None
@@ -48,6 +50,13 @@ def fit(
     dates: Annotated[Names, options.named("Read these as dates.")] = None,
     day_first: Annotated[
         bool | None, typer.Option("--day-first/--month-first", help="What comes first in dates such as 03/04/2024.")
+    ] = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(metavar=".|,", help="The decimal sign, where 1,234 or 1.234 can be read either way."),
+    ] = None,
+    missing: Annotated[
+        str | None, typer.Option(metavar='"?,-"', help="Texts that mean a missing value, besides NA, null, ...")
     ] = None,
     label: Annotated[str | None, options.named("Learn only from rows that this column calls normal.")] = None,
     normal: options.NormalValues = None,
@@ -103,6 +112,8 @@ def fit(
         levels=_levels(levels),
         views_per_level=views_per_level,
         day_first=day_first,
+        decimal=decimal,
+        missing=None if missing is None else missing.split(","),
         others=others,
     )
     checkpoint = Checkpoint(f"{out}.checkpoint", resume=resume, seconds=checkpoint_seconds)
@@ -174,13 +185,20 @@ def _show(output: Output, summary: FitSummary, out: str, resumed_at: int | None,
     )
     begun = "" if resumed_at is None else f" (training went on at step {resumed_at:,})"
     output.say(
-        table(("column", "read as", "codes", "missing"), map(_described, columns)),
+        _column_table(columns),
         "",
         f"learned from {counted(summary.rows, 'row')} of {printable(summary.source)} in {seconds:.1f} s{begun}",
         f"threshold {threshold:.4g}: at most {percent(rate)} of normal rows score above it "
         f"(calibrated on {counted(held_out, 'row')})",
         f"wrote {printable(out)} ({Path(out).stat().st_size / 1000:,.0f} kB)",
     )
+
+
+def _column_table(columns: list[dict[str, Any]]) -> Table:
+    """How each column was read; with examples where one needs them."""
+    heads, shows_examples = ["column", "read as", "codes", "missing"], any(map(_example, columns))
+    lines = [(*_described(column), *([_example(column)] if shows_examples else [])) for column in columns]
+    return table([*heads, "example"] if shows_examples else heads, lines)
 
 
 def _described(column: dict[str, Any]) -> tuple[str, ...]:
@@ -193,3 +211,10 @@ def _described(column: dict[str, Any]) -> tuple[str, ...]:
     name = column["type"]
     unit = name if name in _READ_AS else COLUMN_TYPES[name].unit
     return column["name"], _READ_AS.get(name, name), f"{column['codes']:,} {unit}", missing
+
+
+def _example(column: dict[str, Any]) -> str:
+    """How a column's numbers are written, where not plainly, and the texts among them that are values of their own."""
+    marks = ", ".join(column.get("marks") or ())
+    parts = [column.get("example"), f"values of their own: {marks}" if marks else None]
+    return "; ".join(part for part in parts if part)

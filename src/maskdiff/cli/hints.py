@@ -13,6 +13,7 @@ HINTS = {
     "columns": "--categorical NAME, --numeric NAME, --dates NAME",
     "contamination": "--contamination",
     "day_first": "--day-first or --month-first",
+    "decimal": "--decimal , or --decimal .",
     "device": "--device cpu",
     "drop": "--drop NAME",
     "encoding": "--encoding cp1252",

@@ -66,7 +66,8 @@ class DetectorSettings:
 
     `reconstructor` is a name, or for texts the folder of a pre-trained masked model; `steps` is how long it trains.
     `levels` and `views_per_level` change the probes that go with it. `others` go to the detector as they are: seed,
-    preset, aggregate, ... `day_first` is that of the table's encoder. None always means the detector's own default.
+    preset, aggregate, ... `day_first`, `decimal` and `missing` are those of the table's encoder. None always means the
+    detector's own default.
 
     >>> DetectorSettings(text="message", others={"seed": 7}).build()
     TextDetector(column='message', seed=7)
@@ -83,6 +84,8 @@ class DetectorSettings:
     levels: tuple[float, ...] | None = None
     views_per_level: int | None = None
     day_first: bool | None = None
+    decimal: str | None = None
+    missing: Sequence[str] | None = None
     others: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -96,8 +99,11 @@ class DetectorSettings:
             raise SettingError(
                 "a tokenizer and an embedder are for texts; say which column holds them.", setting="text"
             )
-        if self.column is not None and self.day_first is not None:
-            raise SettingError("the order of day and month is for the dates of a table, not for texts or sequences.")
+        if self.column is not None and self._of_encoder():
+            raise SettingError(
+                "the order of day and month, the decimal sign and what is missing are for tables, not for texts or "
+                "sequences."
+            )
         if self.column is not None and self.contamination is not None:
             raise SettingError(
                 "contamination is for tables; leave odd rows out of the file, or mark them by a label.", setting="label"
@@ -129,10 +135,14 @@ class DetectorSettings:
 
     def _encoder(self) -> TableEncoder | None:
         """None for the one that goes with the detector."""
-        if self.day_first is None:
+        if not self._of_encoder():
             return None
-        encoder = TableEncoder(day_first=self.day_first)
+        encoder = TableEncoder(**self._of_encoder())
         return replace(encoder, tails=0) if self.others.get("preset") == "paper" else encoder
+
+    def _of_encoder(self) -> dict[str, Any]:
+        given = {"day_first": self.day_first, "decimal": self.decimal, "missing": self.missing}
+        return {name: value for name, value in given.items() if value is not None}
 
     def _reconstructor(self) -> Any:
         """By its name; made here where it is a pre-trained model or trains for a number of steps."""

@@ -22,6 +22,7 @@ from maskdiff.codes import Field, FloatArray
 from maskdiff.encoders.table.beyond import end_notes, excess_beyond
 from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, Key, NumericType, escaped
 from maskdiff.encoders.table.columns import Column
+from maskdiff.encoders.table.look_alikes import alike_notes, look_alikes
 from maskdiff.encoders.table.recognition import marked
 from maskdiff.encoders.table.statistics import ColumnStatistics
 from maskdiff.errors import ModelFileError
@@ -56,6 +57,17 @@ class Levels:
         keys = column_type.keys(column, values)
         codes = [unseen if key is None else self._code_of.get(key, other) for key in keys]
         return np.array([*codes, unseen], np.int64)[index]  # a missing cell's index is -1
+
+    def notes(self, column_type: ColumnType, column: Column) -> list[str]:
+        """For each cell the level that it is not, but that it looks like; mostly nothing."""
+        values, index = column.distinct()
+        texts = [key if isinstance(key, str) else "" for key in column_type.keys(column, values)]
+        notes = [*alike_notes(texts, self._code_of, self._alike), ""]
+        return [notes[place] for place in index.tolist()]
+
+    @cached_property
+    def _alike(self) -> dict[str, str]:
+        return look_alikes([level for level in (*self.levels, *(self.folded or ())) if isinstance(level, str)])
 
     def to_state(self) -> dict[str, Any]:
         folded, within = (None if part is None else list(part) for part in (self.folded, self.range))
@@ -142,7 +154,12 @@ class ColumnCoder:
         return excess if excess.any() else None
 
     def notes(self, column: Column) -> list[str]:
-        """What there is to say about each cell besides its value: which number seen it is beyond; mostly nothing."""
+        """What there is to say about each cell besides its value; mostly nothing.
+
+        Which number seen a number is beyond, and which category one looks like.
+        """
+        if isinstance(self.coding, Levels) and not isinstance(self.column_type, NumericType):
+            return self.coding.notes(self.column_type, column)
         if self.coding.range is None or column.is_empty:
             return [""] * len(column.array)
         return end_notes(self._numbers(column), self.coding.range, self._ends())

@@ -217,7 +217,7 @@ class TableEncoder(Parameters):
             warnings.warn(f"left out: {reasons(useless)}. {KEEP_HINT}", LeftOutWarning, stacklevel=5)
         for name, doubt in statistics.doubts().items():
             if name not in left_out:
-                warnings.warn(f"column {name!r}: {doubt}.", AmbiguousColumnWarning, stacklevel=5)
+                warnings.warn(AmbiguousColumnWarning(f"column {name!r}: {doubt}.", setting="decimal"), stacklevel=5)
         return self._adopt(header, coders, left_out, missing)
 
     def _adopt(self, header: Header, coders: list[ColumnCoder], left_out: dict[str, str], missing: Any) -> Self:

@@ -121,7 +121,8 @@ class TableRecognition:
         decimal = self.decimal or (proven.pop() if len(proven) == 1 else None)
         fitting = {name: one.found(decimal) for name, one in self.columns.items()}
         chosen = choose_orders({name: tuple(one.column_type for one in types) for name, types in fitting.items()})
-        return {name: next(one for one in types if one.column_type is chosen[name]) for name, types in fitting.items()}
+        taken = {name: next(one for one in types if one.column_type is chosen[name]) for name, types in fitting.items()}
+        return {name: one.with_marks() for name, one in taken.items()}
 
     def typed(self, batch: pa.Table, found: Mapping[str, Found]) -> pa.Table:
         """A batch with its columns of texts as what they stand for; numbers with marks among them stay texts."""

@@ -6,8 +6,10 @@ statistics (row ids, types that change between batches), the CSV reader (which t
 
 from __future__ import annotations
 
+import copy
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 
 from maskdiff.codes import FloatArray
 from maskdiff.encoders.table.arrays import canonical_texts, declared
+from maskdiff.encoders.table.marks import are_few, usual_marks
 from maskdiff.errors import ColumnTypeError, ModelFileError
 
 if TYPE_CHECKING:
@@ -35,6 +38,11 @@ class Found:
 
     column_type: ColumnType
     doubt: str | None = None
+    marks: tuple[str, ...] = ()
+
+    def with_marks(self) -> Found:
+        """The same, its type one that knows the marks among its values."""
+        return replace(self, column_type=self.column_type.with_marks(self.marks)) if self.marks else self
 
 
 class TextFit:
@@ -43,6 +51,8 @@ class TextFit:
     def __init__(self, column_type: ColumnType) -> None:
         self.column_type = column_type
         self.alive = True
+        self.rows = 0
+        self.marks: Counter[str] = Counter()
 
     @property
     def proven_decimal(self) -> str | None:
@@ -51,15 +61,26 @@ class TextFit:
 
     def add(self, texts: pa.Array, counts: NDArray[np.int64]) -> None:
         """Distinct texts, none missing, and how many rows hold each."""
-        self.alive = self.alive and self.column_type.fits_csv(texts)
+        self.rows += int(counts.sum())
+        if isinstance(self.column_type, NumericType):
+            trimmed = pc.utf8_trim_whitespace(texts)
+            usual = usual_marks(trimmed)
+            found = zip(trimmed.filter(usual).to_pylist(), counts[usual.to_numpy(zero_copy_only=False)], strict=True)
+            for text, count in found:
+                self.marks[text] += int(count)
+            texts = texts.filter(pc.invert(usual))
+        self.alive = self.alive and (not len(texts) or self.column_type.fits_csv(texts))
 
     def merge(self, other: TextFit) -> None:
         """What was found in rows that follow these."""
         self.alive &= other.alive
+        self.rows += other.rows
+        self.marks += other.marks
 
     def found(self, decimal: str | None) -> Found | None:
         """The type, None if the column is not of it; `decimal` decides between signs where both fit."""
-        return Found(self.column_type)
+        few = are_few(self.marks, self.rows, only_usual=True)
+        return Found(self.column_type, marks=tuple(sorted(self.marks))) if few else None
 
 
 class ColumnType:
@@ -133,13 +154,22 @@ class ColumnType:
 
     def options(self) -> dict[str, Any]:
         """How this column of the type is read, where columns differ in that, as plain values for a model file."""
-        return {}
+        return {"marks": list(self.marks)} if self.marks else {}
 
     def with_options(self, options: Any) -> ColumnType:
         """The type that reads as these `options` say; anything it cannot have said itself is refused."""
-        if options != {}:
-            raise ModelFileError(f"the model file is damaged: a column of type {self.name} has no options.")
-        return self
+        if not isinstance(options, dict) or not set(options) <= {"marks"}:
+            raise ModelFileError(f"the model file is damaged: a column of type {self.name} has no such options.")
+        marks = options.get("marks", [])
+        if not isinstance(marks, list) or not all(isinstance(mark, str) for mark in marks):
+            raise ModelFileError("the model file is damaged: the marks of a column are no texts.")
+        return self.with_marks(tuple(marks)) if marks else self
+
+    def with_marks(self, marks: tuple[str, ...]) -> ColumnType:
+        """The same type, with these marks among its values."""
+        made = copy.copy(self)
+        made.marks = marks
+        return made
 
     def fits_name(self, name: str) -> bool:
         """Whether a column of this name may be of this type, if its texts are."""

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from maskdiff.encoders.table.column_types.base import Found, TextFit
+from maskdiff.encoders.table.marks import MOST_MARKS, are_few
 from maskdiff.encoders.table.number_format import (
     CODE,
     PLAIN,
@@ -34,9 +35,7 @@ if TYPE_CHECKING:
     from maskdiff.encoders.table.column_types.numbers import NumberType
 
 WRITINGS = ((".", ","), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"))
-# A column of numbers may hold so many other texts, such as "unknown", in at most this share of its rows.
-MOST_MARKS, MOST_MARKED = 5, 0.1
-# Beside fewer different numbers than this, such texts are categories like the numbers themselves.
+# Beside fewer different whole numbers than this, marks are categories like the numbers themselves.
 FEWEST_BESIDE_MARKS = 20
 _ENOUGH = FEWEST_BESIDE_MARKS + MOST_MARKS
 # So many texts are enough to see that a column holds no numbers.
@@ -101,7 +100,6 @@ class NumberFit(TextFit):
     def __init__(self, column_type: NumberType) -> None:
         super().__init__(column_type)
         self.writings = [Writing(*signs) for signs in WRITINGS]
-        self.rows = 0
         self.huge = self.has_points = False
         self.some: set[str] = set()
 
@@ -143,13 +141,14 @@ class NumberFit(TextFit):
     @property
     def _best(self) -> list[Writing]:
         """The writings that leave the fewest rows unread."""
-        fitting = [one for one in self.writings if not one.marks or self._may_hold(one.marks)]
+        fitting = [one for one in self.writings if not one.marks or self._may_hold(one)]
         fewest = min((one.marks.total() for one in fitting), default=0)
         return [one for one in fitting if one.marks.total() == fewest]
 
-    def _may_hold(self, marks: Counter[str]) -> bool:
-        few = marks.total() <= MOST_MARKED * self.rows
-        return few and len(self.some) - len(marks) >= FEWEST_BESIDE_MARKS
+    def _may_hold(self, one: Writing) -> bool:
+        return are_few(one.marks, self.rows) and (
+            one.has_fractions or self.has_points or len(self.some) - len(one.marks) >= FEWEST_BESIDE_MARKS
+        )
 
     @property
     def proven_decimal(self) -> str | None:
@@ -168,8 +167,9 @@ class NumberFit(TextFit):
         writing = next((one for one in chosen if one.grouped), chosen[0])
         points = self.has_points and wanted == "."
         whole = not (writing.has_fractions or points or self.huge)
-        column_type = self.column_type.written(writing.format, whole, tuple(sorted(writing.marks)), writing.example)
-        return Found(column_type, self._doubt(best, writing) if decimal is None else None)
+        column_type = self.column_type.written(writing.format, whole, writing.example)
+        doubt = self._doubt(best, writing) if decimal is None else None
+        return Found(column_type, doubt, tuple(sorted(writing.marks)))
 
     def _doubt(self, best: list[Writing], writing: Writing) -> str | None:
         """Which texts could have been read otherwise, and how, None where there are none."""

@@ -15,7 +15,7 @@ import pyarrow.types as pat
 from maskdiff.codes import FloatArray
 from maskdiff.encoders.table.arrays import floats, is_text
 from maskdiff.encoders.table.cells import as_number, parse_number
-from maskdiff.encoders.table.column_types.base import Key, NumericType, TextFit, first_distinct, type_error
+from maskdiff.encoders.table.column_types.base import ColumnType, Key, NumericType, TextFit, first_distinct, type_error
 from maskdiff.encoders.table.column_types.number_fit import NumberFit
 from maskdiff.encoders.table.number_format import NumberFormat
 from maskdiff.errors import ModelFileError
@@ -41,10 +41,8 @@ class NumberType(NumericType):
     is_decimal = True
     python_types: tuple[type, ...] = (Real, Decimal)
 
-    def __init__(
-        self, format: NumberFormat | None = None, marks: tuple[str, ...] = (), example: str | None = None
-    ) -> None:
-        self.format, self.marks, self.example = format or NumberFormat(), marks, example
+    def __init__(self, format: NumberFormat | None = None, example: str | None = None) -> None:
+        self.format, self.example = format or NumberFormat(), example
 
     def is_arrow(self, arrow_type: pa.DataType) -> bool:
         return bool(pat.is_floating(arrow_type) or pat.is_decimal(arrow_type))
@@ -52,28 +50,25 @@ class NumberType(NumericType):
     def text_fit(self) -> TextFit | None:
         return NumberFit(self)
 
-    def written(self, format: NumberFormat, whole: bool, marks: tuple[str, ...], example: str | None) -> NumberType:
-        """The type of numbers that are written so, with these other texts among them."""
+    def written(self, format: NumberFormat, whole: bool, example: str | None) -> NumberType:
+        """The type of numbers that are written so."""
         if example is not None:
             number = format.canonical(pa.array([example], pa.large_string()))[0].as_py()
             example = f"{example} -> {number}"
-        return (IntegerType if whole else NumberType)(format, marks, example)
+        return (IntegerType if whole else NumberType)(format, example)
 
     def options(self) -> dict[str, Any]:
-        plain = self.format == NumberFormat() and not self.marks
-        return {} if plain else {"format": self.format.to_state(), "marks": list(self.marks), "example": self.example}
+        written = {"format": self.format.to_state(), "example": self.example}
+        return super().options() | (written if self.format != NumberFormat() else {})
 
-    def with_options(self, options: Any) -> NumberType:
-        if options == {}:
-            return self
-        if not isinstance(options, dict) or set(options) != {"format", "marks", "example"}:
-            raise ModelFileError("the model file is damaged: it says incompletely how a column of numbers is written.")
-        marks, example = options["marks"], options["example"]
-        if not isinstance(marks, list) or not all(isinstance(mark, str) for mark in marks):
-            raise ModelFileError("the model file is damaged: the texts among the numbers of a column are no texts.")
+    def with_options(self, options: Any) -> ColumnType:
+        if not isinstance(options, dict) or not {"format", "example"} & set(options):
+            return super().with_options(options)
+        others = dict(options)
+        example = others.pop("example", 0)
         if not isinstance(example, str | None):
             raise ModelFileError("the model file is damaged: an example of how numbers are written is no text.")
-        return type(self)(NumberFormat.from_state(options["format"]), tuple(marks), example)
+        return type(self)(NumberFormat.from_state(others.pop("format", None)), example).with_options(others)
 
     def from_csv(self, texts: pa.Array) -> pa.Array:
         return self.format.canonical(texts).cast(pa.float64())
