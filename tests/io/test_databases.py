@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 
 import duckdb
 import pytest
 
-from maskdiff.errors import InputError, SettingError
-from maskdiff.io import ReadOptions, open_rows
+from maskdiff.errors import InputError, MissingExtraError, SettingError
+from maskdiff.io import ReadOptions, check_output, open_rows
 
 from .written import texts
 
@@ -83,3 +84,15 @@ def test_a_database_that_is_not_there_is_not_made(tmp_path):
 def test_an_address_of_nothing_known_is_refused():
     with pytest.raises(InputError, match="klingon:// is not the address of a database"):
         texts("klingon://host/claims")
+
+
+@pytest.mark.parametrize(("library", "ending"), [("sqlalchemy", "db"), ("duckdb", "duckdb")])
+def test_a_library_that_is_not_installed_is_named_with_its_extra(library, ending, monkeypatch, sqlite, duck):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MissingExtraError, match=r"pip install .maskdiff\[(sql|duckdb)\]"):
+        texts(sqlite.with_suffix(f".{ending}"))
+
+
+def test_a_database_is_not_written_over_whatever_its_address(sqlite):
+    with pytest.raises(SettingError, match="is read and cannot be written"):
+        check_output(sqlite, [f"sqlite:///{sqlite}?timeout=5"])

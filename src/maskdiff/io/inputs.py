@@ -23,7 +23,7 @@ def input_files(path: str) -> list[str]:
     (['claims.csv'], ['claims.db'])
     """
     if "://" in path:
-        return [path.partition(":///")[2]] if ":///" in path else []
+        return [path.partition(":///")[2].partition("?")[0]] if ":///" in path else []
     if Path(path).is_dir():
         return sorted(str(file) for file in Path(path).iterdir() if file.is_file() and not file.name.startswith("."))
     if _PATTERN & set(path) and not Path(path).exists():
