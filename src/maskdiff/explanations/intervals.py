@@ -14,6 +14,12 @@ def interval_text(label: str) -> str:
 
     >>> interval_text("(309.8, 577.4]"), interval_text("red")
     ('309.8 to 577.4', 'red')
+    >>> interval_text("(2 days after, 14 days after]")
+    '2 to 14 days after'
     """
     match = _BIN.fullmatch(label)
-    return f"{match[1]} to {match[2]}" if match else label
+    if match is None:
+        return label
+    low, _, unit = match[1].partition(" ")
+    # What both ends have in common is said at the second one.
+    return f"{low if match[2].endswith(f' {unit}') else match[1]} to {match[2]}"

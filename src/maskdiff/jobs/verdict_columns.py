@@ -14,6 +14,7 @@ from maskdiff.jobs.rows.model import ModelRows
 
 if TYPE_CHECKING:
     from maskdiff.detectors import Detector, Verdicts
+    from maskdiff.encoders.table.derived import DerivedField
 
 VERDICT = (("anomaly_score", pa.float64()), ("p_value", pa.float64()), ("is_anomaly", pa.bool_()))
 _ALARM = 2
@@ -68,7 +69,10 @@ class VerdictColumns:
         if not n:
             return [pa.nulls(0, field.type) for field in fields]
         cells = detector.explain(model_rows.shown(batch), self.reasons, verdicts=verdicts)
-        cells["reason"] = [reason(cell, self.places) for cell in cells.itertuples(index=False)]
+        derived = getattr(detector.encoder_, "derived_", {})
+        cells["reason"] = [
+            reason(cell, self.places, derived.get(cell.column)) for cell in cells.itertuples(index=False)
+        ]
         ranks = [cells[cells.groupby("row").cumcount() == rank] for rank in range(self.reasons)]
         parts = [(rank, part) for rank in ranks for part in self.parts]
         return [_spread(rank, part, n, field.type) for (rank, part), field in zip(parts, fields, strict=True)]
@@ -81,8 +85,11 @@ def _spread(cells: Any, part: str, n: int, data_type: pa.DataType) -> pa.Array:
     return pa.array(values, data_type)
 
 
-def reason(cell: Any, places: tuple[str, ...] = ()) -> str:
+def reason(cell: Any, places: tuple[str, ...] = (), derived: DerivedField | None = None) -> str:
     """One cell as a sentence; a token with where it stands, from its first character to the one behind its last.
+
+    A cell computed from two dates reads as: "reported 30 days before loss_date; usually 0 to 14 days
+    after".
 
     >>> from types import SimpleNamespace
     >>> many = SimpleNamespace(column="bytes", value="215", expected="(1, 50]", expected_probability=0.8, note="")
@@ -98,5 +105,8 @@ def reason(cell: Any, places: tuple[str, ...] = ()) -> str:
     if places:
         at = "-".join(str(getattr(cell, place)) for place in places)
         return f"{cell.value} at {at} (expected {cell.expected}, {cell.expected_probability:.0%})"
+    phrase = None if derived is None else derived.phrase(cell.value)
+    if phrase is not None:
+        return f"{phrase}; {cell.note} (expected {interval_text(cell.expected)}, {cell.expected_probability:.0%})"
     value = f"{cell.value}: {cell.note}" if cell.note else cell.value
     return f"{cell.column} = {value} (expected {interval_text(cell.expected)}, {cell.expected_probability:.0%})"

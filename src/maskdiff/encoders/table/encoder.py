@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from maskdiff.codes import Codes, FloatArray, Schema
 from maskdiff.encoders.table.codings import ColumnCoder, learn_coder
-from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, general_names
+from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, DateType, general_names
 from maskdiff.encoders.table.column_types.base import Found
 from maskdiff.encoders.table.columns import Column
+from maskdiff.encoders.table.derived import DerivedField, moments_of
+from maskdiff.encoders.table.derived_statistics import DerivedStatistics, learn_derived
 from maskdiff.encoders.table.input import Header, Table, check_names, column_of, read_table
 from maskdiff.encoders.table.missing import MissingTexts
 from maskdiff.encoders.table.number_format import SIGNS
@@ -77,6 +79,8 @@ class TableEncoder(Parameters):
     missing : texts that mean a missing value besides those that always do, such as ["?", "-"].
     decimal : "." or ",": the decimal sign, where the texts of a column can be read either way, as 1,234 can. None: the
         one that other columns show, else the point, with an `AmbiguousColumnWarning`.
+    derive_dates : whether fields are computed from the dates of a row: for each of the first six date columns the day
+        of the week and the hour, and for each pair of them the time between, as far as they say something.
 
     Learned: `schema_`, `feature_names_in_`, `named_` (False: the columns came without names), `left_out_` (name ->
     reason).
@@ -104,6 +108,7 @@ class TableEncoder(Parameters):
     day_first: bool | None = None
     missing: Sequence[str] | None = None
     decimal: str | None = None
+    derive_dates: bool = True
 
     # Learning --------------------------------------------------------------------------------------------------------
 
@@ -162,13 +167,17 @@ class TableEncoder(Parameters):
         (2, 1)
         """
         self._check_settings()
+        limits: dict[str, Any] = {
+            "discrete_up_to": self.discrete_up_to,
+            "max_distinct": self.max_distinct,
+            "seed": seed,
+        }
         return TableStatistics(
             *self._named_columns(),
             text_types,
             MissingTexts.of(self.missing),
-            discrete_up_to=self.discrete_up_to,
-            max_distinct=self.max_distinct,
-            seed=seed,
+            DerivedStatistics(**limits) if self.derive_dates else None,
+            **limits,
         )
 
     def fit_statistics(self, statistics: TableStatistics) -> Self:
@@ -186,6 +195,8 @@ class TableEncoder(Parameters):
             value = getattr(self, name)
             if not isinstance(value, int) or value < fewest:
                 raise SettingError(f"{name} must be an integer of at least {fewest}; got {value!r}.")
+        if not isinstance(self.derive_dates, bool):
+            raise SettingError(f"derive_dates must be True or False; got {self.derive_dates!r}.")
         if self.day_first not in (None, True, False):
             raise SettingError(f"day_first must be True, False or None; got {self.day_first!r}.")
         if self.decimal not in (None, *SIGNS):
@@ -209,23 +220,31 @@ class TableEncoder(Parameters):
         kept = [learned for name, learned in statistics.columns.items() if name not in useless]
         for learned in kept:
             learned.check_finite()
-        coders = [
-            learn_coder(one, bins=self.bins, tails=self.tails, max_categories=self.max_categories) for one in kept
-        ]
+        settings = {"bins": self.bins, "tails": self.tails, "max_categories": self.max_categories}
+        coders = [learn_coder(one, **settings) for one in kept]
+        derived = learn_derived(statistics, kept, **settings)
         missing = {name: learned.missing / learned.rows for name, learned in statistics.columns.items()}
         if useless:
             warnings.warn(f"left out: {reasons(useless)}. {KEEP_HINT}", LeftOutWarning, stacklevel=5)
         for name, doubt in statistics.doubts().items():
             if name not in left_out:
                 warnings.warn(AmbiguousColumnWarning(f"column {name!r}: {doubt}.", setting="decimal"), stacklevel=5)
-        return self._adopt(header, coders, left_out, missing)
+        missing |= {one.name: one.missing for one in derived}
+        return self._adopt(header, coders, left_out, missing, derived)
 
-    def _adopt(self, header: Header, coders: list[ColumnCoder], left_out: dict[str, str], missing: Any) -> Self:
-        self._fitted_header, self._coders, self._missing = header, coders, missing
+    def _adopt(
+        self,
+        header: Header,
+        coders: list[ColumnCoder],
+        left_out: dict[str, str],
+        missing: Any,
+        derived: list[DerivedField],
+    ) -> Self:
+        self._fitted_header, self._coders, self._missing, self._derived = header, coders, missing, derived
         self.left_out_ = left_out
         self.feature_names_in_ = np.array(header.names, dtype=object)
         self.named_ = header.named
-        self.schema_ = Schema(tuple(coder.field for coder in coders))
+        self.schema_ = Schema((*(coder.field for coder in coders), *(one.field for one in derived)))
         return self
 
     # Reading ---------------------------------------------------------------------------------------------------------
@@ -240,8 +259,7 @@ class TableEncoder(Parameters):
         places = self._places(table)
         values = np.empty((table.n_rows, len(self.schema_)), dtype=self.schema_.code_dtype)
         beyond: dict[int, FloatArray] = {}
-        for at, coder in enumerate(self._coders):
-            column = self._column(table, places[coder.field.name], coder.field.name)
+        for at, (coder, column) in enumerate(self._fields(table, places)):
             codes = coder.encode(column)
             values[:, at] = codes
             excess = coder.excess(column, codes)
@@ -251,6 +269,29 @@ class TableEncoder(Parameters):
 
     def _column(self, table: Table, place: int, name: str) -> Column:
         return MissingTexts.of(self.missing).applied(column_of(table, place, name))
+
+    def _fields(self, table: Table, places: Mapping[str, int]) -> Iterator[tuple[ColumnCoder | DerivedField, Column]]:
+        """Every field of the schema with its column: first those of the table, then those computed from dates."""
+        sources = {source for one in self._derived for source in one.derivation.sources}
+        moments: dict[str, FloatArray] = {}
+        for coder in self._coders:
+            column = self._column(table, places[coder.field.name], coder.field.name)
+            if coder.field.name in sources:
+                moments[coder.field.name] = moments_of(coder, column)
+            yield coder, column
+        for one in self._derived:
+            yield one, one.column(moments)
+
+    def _field(self, table: Table, places: Mapping[str, int], at: int) -> tuple[ColumnCoder | DerivedField, Column]:
+        """One field of the schema with its column; of the others only those are read that it is computed from."""
+        if at < len(self._coders):
+            name = self._coders[at].field.name
+            return self._coders[at], self._column(table, places[name], name)
+        one = self._derived[at - len(self._coders)]
+        dates = [coder for coder in self._coders if coder.field.name in one.derivation.sources]
+        columns = [self._column(table, places[coder.field.name], coder.field.name) for coder in dates]
+        moments = map(moments_of, dates, columns)
+        return one, one.column({coder.field.name: ticks for coder, ticks in zip(dates, moments, strict=True)})
 
     def display(self, X: Any, rows: ArrayLike, fields: Sequence[int | str] | NDArray[Any]) -> list[str]:
         """The cells of `X` as a person reads them, one for each pair of a row and a field (a name or its position).
@@ -275,17 +316,16 @@ class TableEncoder(Parameters):
         X: Any,
         rows: ArrayLike,
         fields: Sequence[int | str] | NDArray[Any],
-        texts_of: Callable[[ColumnCoder, Column], list[str]],
+        texts_of: Callable[[ColumnCoder | DerivedField, Column], list[str]],
     ) -> list[str]:
         """One text for each pair of a row and a field; the cells of a field are looked at together."""
         table = read_table(X)
-        places, names = self._places(table), self.schema_.names
-        number = {name: j for j, name in enumerate(names)}
+        places = self._places(table)
+        number = {name: j for j, name in enumerate(self.schema_.names)}
         which = np.array([number[field] if isinstance(field, str) else field for field in fields], dtype=np.int64)
         at, texts = np.asarray(rows, dtype=np.int64), np.empty(len(which), dtype=object)
         for j in np.unique(which).tolist():
-            column = self._column(table.take(at[which == j]), places[names[j]], names[j])
-            texts[which == j] = texts_of(self._coders[j], column)
+            texts[which == j] = texts_of(*self._field(table.take(at[which == j]), places, j))
         return list(texts)
 
     def summary(self) -> list[dict[str, Any]]:
@@ -308,7 +348,7 @@ class TableEncoder(Parameters):
                 "example": coders[name].column_type.example if name in coders else None,
                 "marks": list(coders[name].marks) if name in coders else [],
             }
-            for name in self._fitted_header.names
+            for name in (*self._fitted_header.names, *(one.name for one in self._derived))
         ]
 
     @property
@@ -317,7 +357,17 @@ class TableEncoder(Parameters):
         return {coder.field.name: coder.column_type for coder in self._coders}
 
     def _places(self, table: Table) -> dict[str, int]:
-        return self._fitted_header.places(table, self.schema_.names, self.columns or ())
+        return self._fitted_header.places(table, self.columns_read_, self.columns or ())
+
+    @property
+    def columns_read_(self) -> list[str]:
+        """The columns of a table that are read; the other fields of the schema are computed from them."""
+        return [coder.field.name for coder in self._coders]
+
+    @property
+    def derived_(self) -> dict[str, DerivedField]:
+        """The fields of the schema that are computed from dates, by name."""
+        return {one.name: one for one in self._derived}
 
     # Keeping ---------------------------------------------------------------------------------------------------------
 
@@ -331,6 +381,7 @@ class TableEncoder(Parameters):
             "left_out": dict(self.left_out_),
             "missing": dict(self._missing),
             "columns": [coder.to_state() for coder in self._coders],
+            "derived": [one.to_state() for one in self._derived],
         }
 
     @classmethod
@@ -342,6 +393,8 @@ class TableEncoder(Parameters):
             header = Header(tuple(map(str, state["names"])), bool(state["named"]))
             check_names(header.names)
             coders = [ColumnCoder.from_state(column) for column in state["columns"]]
+            dates = [one.field.name for one in coders if isinstance(one.column_type, DateType)]
+            derived = [DerivedField.from_state(one, dates) for one in state["derived"]]
             left_out = {str(name): str(reason) for name, reason in state["left_out"].items()}
             missing = {str(name): float(share) for name, share in state["missing"].items()}
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -353,7 +406,10 @@ class TableEncoder(Parameters):
         kept = [coder.field.name for coder in coders]
         if not kept or kept != [name for name in header.names if name not in left_out]:
             raise ModelFileError("the model file is damaged: its columns do not match their names.")
-        return encoder._adopt(header, coders, left_out, missing)
+        names = [*header.names, *(one.name for one in derived)]
+        if len(set(names)) < len(names) or any(one.name not in missing for one in derived):
+            raise ModelFileError("the model file is damaged: two of its fields have the same name.")
+        return encoder._adopt(header, coders, left_out, missing, derived)
 
 
 def _side_by_side(columns: Mapping[int, FloatArray], shape: tuple[int, ...]) -> FloatArray:

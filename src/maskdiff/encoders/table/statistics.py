@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
 import pyarrow.types as pat
 from numpy.typing import NDArray
 
-from maskdiff.encoders.table.column_types import CATEGORY, ColumnType, Key, NumericType
+from maskdiff.codes import FloatArray
+from maskdiff.encoders.table.column_types import CATEGORY, ColumnType, DateType, Key, NumericType
 from maskdiff.encoders.table.column_types.base import Found
 from maskdiff.encoders.table.columns import Column
 from maskdiff.encoders.table.input import Header, Table, column_of, listed
@@ -26,6 +27,9 @@ from maskdiff.encoders.table.missing import MissingTexts
 from maskdiff.encoders.table.number_sample import NumberSample
 from maskdiff.encoders.table.recognition import typed
 from maskdiff.errors import ColumnError, ColumnTypeError, UnknownColumnError
+
+if TYPE_CHECKING:
+    from maskdiff.encoders.table.derived_statistics import DerivedStatistics
 
 
 class ColumnStatistics:
@@ -173,7 +177,8 @@ class TableStatistics:
     """All that is learned about the columns of a table, but for those in `dropped`.
 
     `requested` are the types the user named, name -> type, `text_types` what columns of texts stand for, `missing`
-    which texts are missing values; `limits` are the settings of `ColumnStatistics`.
+    which texts are missing values; `derived` learns about fields that are computed from dates, None for no such fields;
+    `limits` are the settings of `ColumnStatistics`.
     """
 
     def __init__(
@@ -182,12 +187,14 @@ class TableStatistics:
         dropped: Collection[str],
         text_types: Mapping[str, Found] | None = None,
         missing: MissingTexts | None = None,
+        derived: DerivedStatistics | None = None,
         **limits: int,
     ) -> None:
         self.requested = requested
         self.dropped = dropped
         self.text_types = text_types or {}
         self.missing = missing or MissingTexts()
+        self.derived = derived
         self.limits: dict[str, Any] = limits
         self.rows = 0
         self.header: Header | None = None
@@ -197,10 +204,16 @@ class TableStatistics:
         """One more batch; its columns have to be those of the first one."""
         header = self.header or self._begin(Header.of(table))
         places = header.places(table, self.columns, [*self.requested, *self.dropped])
+        moments: dict[str, FloatArray] = {}
         for name, place in places.items():
             column = self.missing.applied(column_of(table, place, name))
-            found = self.text_types.get(name)
-            self.columns[name].add(column if found is None else typed(column, found.column_type))
+            found, learned = self.text_types.get(name), self.columns[name]
+            column = column if found is None else typed(column, found.column_type)
+            learned.add(column)
+            if isinstance(learned.found, DateType) and not column.is_empty:
+                moments[name] = learned.found.numbers(column)
+        if self.derived is not None:
+            self.derived.add(moments)
         self.rows += table.n_rows
 
     def doubts(self) -> dict[str, str]:
@@ -219,6 +232,8 @@ class TableStatistics:
             )
         for name, learned in other.columns.items():
             self.columns[name].merge(learned)
+        if self.derived is not None and other.derived is not None:
+            self.derived.merge(other.derived)
         self.rows += other.rows
 
     def _begin(self, header: Header) -> Header:

@@ -68,7 +68,7 @@ class ModelTableRows:
     def __init__(self, rows: RowFile, encoder: TableEncoder) -> None:
         self.rows = rows
         names, known = rows.schema.names, set(map(str, encoder.feature_names_in_))
-        check_single(rows, encoder.schema_.names if encoder.named_ else names)
+        check_single(rows, encoder.columns_read_ if encoder.named_ else names)
         first = {name: names.index(name) for name in names}
         self.places = [at for name, at in first.items() if name in known or not encoder.named_]
         self.ignored = [name for name in first if encoder.named_ and name not in {*known, *(encoder.columns or ())}]

@@ -10,6 +10,7 @@ import pyarrow as pa
 from maskdiff.encoders.table.column_types.base import ColumnType, Key, NumericType, escaped
 from maskdiff.encoders.table.column_types.categories import BooleanType, CategoryType
 from maskdiff.encoders.table.column_types.dates import FORMATTED, DateType, DurationType, TimeType
+from maskdiff.encoders.table.column_types.derived import DifferenceType, HourType, WeekdayType
 from maskdiff.encoders.table.column_types.numbers import IntegerType, NumberType
 
 __all__ = [
@@ -30,6 +31,9 @@ CATEGORY = CategoryType()
 # From the most general to the most special. The last that fits is taken, so a type added from outside goes first.
 COLUMN_TYPES: dict[str, ColumnType] = {
     "category": CATEGORY,
+    "weekday": WeekdayType(),
+    "hour": HourType(),
+    "difference": DifferenceType(),
     "number": NumberType(),
     "integer": IntegerType(),
     "boolean": BooleanType(),

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pat
 
 from maskdiff.codes import FloatArray
-from maskdiff.encoders.table.arrays import DAY, declared, is_text, ticks
+from maskdiff.encoders.table.arrays import DAY, is_text, ticks
 from maskdiff.encoders.table.cells import duration_text, moment_text, parse_duration, parse_time, time_text
 from maskdiff.encoders.table.column_types.base import ColumnType, Key, NumericType, first_distinct, type_error
 from maskdiff.encoders.table.column_types.date_formats import (
@@ -121,7 +121,7 @@ class DateType(TickType):
 
     def from_csv(self, texts: pa.Array) -> pa.Array:
         distinct = texts.dictionary_encode()
-        moments = pa.array([parse_date(text) for text in distinct.dictionary.to_pylist()], pa.int64())
+        moments = pa.array(map(self.key, distinct.dictionary.to_pylist()), pa.int64())
         return moments.take(distinct.indices).cast(pa.timestamp("us"))
 
 
@@ -146,9 +146,6 @@ class FormattedDateType(DateType):
 
     def fits_name(self, name: str) -> bool:
         return self.hint is None or re.search(self.hint, name) is not None
-
-    def from_csv(self, texts: pa.Array) -> pa.Array:
-        return declared(texts, self.name)
 
 
 # Names of columns whose large integers are moments: created_at, startTime, ts, "event date".
