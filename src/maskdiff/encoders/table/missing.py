@@ -67,7 +67,7 @@ class MissingTexts:
 
     def without(self, texts: pa.Array) -> pa.Array:
         """Null where a text means a missing value."""
-        return _without(texts, pc.is_in(pc.utf8_trim_whitespace(texts), value_set=self._values.cast(texts.type)))
+        return _without(texts, pc.is_in(pc.ascii_trim_whitespace(texts), value_set=self._values.cast(texts.type)))
 
     @cached_property
     def _values(self) -> pa.Array:

@@ -60,7 +60,7 @@ class NumberFormat:
         >>> german.canonical(pa.array(["1.234,50 EUR", "-7", "(1.200)", "5 USD"], pa.large_string())).to_pylist()
         ['1234.50', '-7', '-1200', None]
         """
-        trimmed = pc.utf8_trim_whitespace(texts)
+        trimmed = pc.ascii_trim_whitespace(texts)
         if self.decimal == "." and matches_all(trimmed, PLAIN):
             return pc.utf8_ltrim(trimmed, "+") if pc.any(pc.starts_with(trimmed, "+")).as_py() else trimmed
         parts = parts_of(trimmed, self.decimal, self.thousands)

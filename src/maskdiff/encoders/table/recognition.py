@@ -154,7 +154,7 @@ def marked(column: Column, marks: tuple[str, ...]) -> Column:
     """The column with the cells that are marks, such as "unknown" among numbers, apart from the others."""
     if not marks or not is_text(column.array.type):
         return column
-    place = pc.index_in(pc.utf8_trim_whitespace(column.array), value_set=pa.array(marks, pa.large_string()))
+    place = pc.index_in(pc.ascii_trim_whitespace(column.array), value_set=pa.array(marks, pa.large_string()))
     mark = place.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     array = pc.if_else(place.is_valid(), pa.scalar(None, column.array.type), column.array)
     return replace(column, array=array, mark=mark)

@@ -105,7 +105,7 @@ class NumberFit(TextFit):
 
     def add(self, texts: pa.Array, counts: NDArray[np.int64]) -> None:
         self.rows += int(counts.sum())
-        texts = pc.utf8_trim_whitespace(texts)
+        texts = pc.ascii_trim_whitespace(texts)
         self.some.update(texts[:_ENOUGH].to_pylist() if len(self.some) < _ENOUGH else ())
         if pc.any(pc.match_substring_regex(texts, CODE)).as_py():
             self.writings = []  # 01234: a zip code, an article number, a telephone number
