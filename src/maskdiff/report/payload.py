@@ -23,7 +23,7 @@ from maskdiff.report.marks import Mark
 from maskdiff.report.nearest import NormalRow
 
 # One letter per cell for its shade, from none to full.
-SHADES = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+SHADES = "0123456789ABCDEF"
 
 
 class TextPool:
@@ -131,7 +131,7 @@ def shades(shares: FloatArray) -> str:
     """One letter per cell; shares above 1 have the shade of 1.
 
     >>> shades(np.array([0.0, 0.5, 1.0]))
-    '0Uz'
+    '08F'
     """
     steps = len(SHADES) - 1
     return "".join(SHADES[step] for step in (shares * steps).round().clip(0, steps).astype(int).tolist())

@@ -1,7 +1,7 @@
 // The anomalies as data: the content of each row, which rows match, in which order. Independent of the page.
 const anomalies = (data) => {
   const total = data.number.length;
-  const shades = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  const shades = "0123456789ABCDEF";
   const parts = 6;
   const cache = new Map();
   const cached = (key, make) => {
@@ -52,7 +52,7 @@ const anomalies = (data) => {
 
   const text = (column, row) => column.texts[column.at[row]];
   // The share by which a cell is shaded, in percent, up to the share with the full shade.
-  const share = (row, field) => (row < data.shade.length ? (shades.indexOf(data.shade[row][field]) / 61) * data.full : 0);
+  const share = (row, field) => (row < data.shade.length ? (shades.indexOf(data.shade[row][field]) / 15) * data.full : 0);
 
   // For each column, which of its texts contain the search text; rows then only look up their places.
   const finder = (searched) => {

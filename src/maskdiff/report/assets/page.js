@@ -312,7 +312,7 @@
       plot.querySelector("path.threshold").setAttribute("d", `M${x} 0V240`);
       plot.querySelector(".threshold-label").style.left = `${x / 10}%`;
       for (const bar of plot.querySelectorAll("rect")) {
-        bar.setAttribute("class", Number(bar.getAttribute("x")) + Number(bar.getAttribute("width")) / 2 > x ? "alarm" : "calm");
+        bar.setAttribute("class", Number(bar.getAttribute("x")) + Number(bar.getAttribute("width")) / 2 > x ? "alarm" : "");
       }
     }
   };
