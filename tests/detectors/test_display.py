@@ -19,7 +19,7 @@ def detector(normal_rows):
 def test_a_fitted_detector_says_what_it_reads_and_when_it_raises_an_alarm(detector):
     page = detector._repr_html_()
     assert "reads 4 columns, calibrated on 600 normal rows" in page
-    assert f"Alarm above a score of {detector.threshold():.4g}, which at most 0.05 of normal rows reach." in page
+    assert f"Alarm above a score of {detector.threshold():.4g}, which at most 5% of normal rows reach." in page
     assert "<td>protocol</td><td>category</td><td>3</td>" in page
     assert all(source in page for source in detector.evidence_.describe())
 

@@ -25,7 +25,7 @@ def summary_html(detector: Detector) -> str:
     head = (
         f"<b>{escape(type(detector).__name__)}</b>, fitted: reads {_counted(len(used), 'column')}, "
         f"calibrated on {_counted(len(calibration), 'normal row')}. Alarm above a score of {detector.threshold():.4g}, "
-        f"which at most {rate:.3g} of normal rows reach."
+        f"which at most {100 * rate:.3g}% of normal rows reach."
     )
     evidence = "".join(f"<li>{_text(source)}</li>" for source in detector.evidence_.describe())
     return (

@@ -48,7 +48,7 @@ def _formatted(name: str, value: Any, largest: float) -> str:
     """One cell of the table; text is escaped, contributions have a bar."""
     if name == BARS:
         bar = f'<span style="{_BAR.format(width=_LONGEST_BAR * max(value, 0) / largest)}"></span>'
-        return _cell("td", f"{bar}{value:.3g}")
+        return _cell("td", f'<span style="white-space:nowrap">{bar}{value:.3g}</span>')
     if name in _SHARES:
         return _cell("td", f"{value:.0%}", "right")
     if isinstance(value, float):
