@@ -34,9 +34,19 @@ def write_jsonl(rows: pd.DataFrame, path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows.to_dict("records")))
 
 
+def write_json(rows: pd.DataFrame, path: Path) -> None:
+    path.write_text(json.dumps(rows.to_dict("records")))
+
+
+def write_xlsx(rows: pd.DataFrame, path: Path) -> None:
+    rows.to_excel(path, index=False)
+
+
 FORMATS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
     "parquet": write_parquet,
     "jsonl": write_jsonl,
+    "json": write_json,
+    "xlsx": write_xlsx,
 }
 
 
