@@ -15,6 +15,7 @@ MaskdiffError
 
 MaskdiffWarning (UserWarning)
 ├── LeftOutWarning                   columns that were left out, and why
+├── NearIdWarning                    columns of which only the values that repeat are told apart
 ├── DateOrderWarning                 dates whose day and month cannot be told apart, and which order was taken
 ├── IgnoredLabelsWarning             labels of anomalies that were handed in and not used
 ├── AmbiguousColumnWarning           texts of a column that could have been read otherwise
@@ -109,6 +110,10 @@ class IgnoredLabelsWarning(MaskdiffWarning):
 
 class AmbiguousColumnWarning(MaskdiffWarning):
     """The texts of a column can be read in two ways; which one was taken, and how to take the other."""
+
+
+class NearIdWarning(MaskdiffWarning):
+    """Columns that nearly name the rows, such as customer numbers: only their values that repeat are told apart."""
 
 
 class NoEvidenceWarning(MaskdiffWarning):

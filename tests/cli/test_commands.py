@@ -29,7 +29,7 @@ def test_fit_shows_how_each_column_was_read_and_the_threshold(home, tmp_path):
     said = call("fit", home / "normal.csv", "-o", tmp_path / "m.maskdiff", "--reconstructor", "kernel")
     assert said.status == 0
     lines = {line.split()[0]: " ".join(line.split()[1:]) for line in said.out.splitlines() if line}
-    assert lines["id"] == "left out: a row id: a key of integers that are all different"
+    assert lines["id"] == "left out: a row id: integers that are all different"
     assert lines["protocol"] == "category 3 categories"
     assert lines["bytes"] == "number 18 bins"
     assert lines["retries"].startswith("category 4 categories ")

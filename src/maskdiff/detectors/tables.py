@@ -220,8 +220,13 @@ class TableDetector(Detector):
         learned_from, place = np.zeros(len(order), dtype=np.bool_), np.empty(len(order), dtype=np.int64)
         learned_from[split.train], place[order] = True, np.arange(len(order))
         parts = _in_step(batches(), learned_from)
-        learned = (rows.take(chosen) for rows, chosen in parts)
-        self.encoder_ = self._new_encoder().fit_batches(learned, text_types=self._text_types)
+        encoder = self._new_encoder()
+        statistics = encoder.statistics(text_types=self._text_types)
+        for rows, chosen in parts:
+            statistics.add(rows.take(chosen))
+            # Which columns are row ids is decided by all rows; see `encoders.table.keys` for why that is no leak.
+            statistics.watch(rows.take(~chosen))
+        self.encoder_ = encoder.fit_statistics(statistics)
         # In the order of the split, each part is a view of one array, and nothing is held twice.
         values = np.empty((len(place), len(self.encoder_.schema_)), dtype=self.encoder_.schema_.code_dtype)
         # Only rows that were not learned from can be beyond the range; they are few.

@@ -62,8 +62,8 @@ def test_a_row_id_is_found_across_batches(ids: Any, cuts: list[int]) -> None:
 
 @pytest.mark.parametrize(
     "values",
-    [[f"r{n}" for n in range(30)] * 2, [*range(30)] * 2, [*range(0, 30000, 1000), *range(-30000, 0, 1000)]],
-    ids=["text", "dense", "rising-twice"],
+    [[f"r{n}" for n in range(30)] * 2, [*range(30)] * 2],
+    ids=["text", "dense"],
 )
 def test_what_is_a_row_id_only_within_each_batch_is_kept(values: Any) -> None:
     encoder = TableEncoder().fit_batches(parts(FRAME.assign(id=values), [30]))
@@ -146,7 +146,7 @@ def test_texts_that_are_all_different_are_not_all_held() -> None:
 
 def test_frequent_texts_are_counted_exactly_and_the_others_are_rare() -> None:
     batches = [pd.DataFrame({"a": ["x", "y", "x", *(f"r{n}" for n in range(at, at + 8))]}) for at in range(0, 400, 8)]
-    encoder = TableEncoder(max_categories=2, max_distinct=10).fit_batches(batches)
+    encoder = TableEncoder({"a": "category"}, max_categories=2, max_distinct=10).fit_batches(batches)
     field = encoder.schema_.fields[0]
     assert (field.labels, field.counts, field.singletons) == (("x", "y", "rare"), (100, 50, 400), 400)
     assert encoder.encode([["y"], ["r3"], ["never"]]).values[:, 0].tolist() == [1, 2, 2]

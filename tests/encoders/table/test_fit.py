@@ -45,11 +45,14 @@ def left_out(values: Any) -> str | None:
         pd.Series(NAMES, dtype="category"),
         [*NAMES, None, None],
         [*NAMES[:-1], 5],
+        [*NAMES[:-1], NAMES[0]],
         range(N),
         range(10**6, 10**6 + 1000 * N, 1000),
         range(0, -1000 * N, -1000),
         SHUFFLED + 2**60,
         SHUFFLED * 9,
+        SHUFFLED * 1000,
+        [*range(N - 1), 0],
         pd.Series(SHUFFLED, dtype=object),
         pd.array([*SHUFFLED, None, None], dtype="Int64"),
         np.arange(N, dtype=np.uint64) + 2**63,
@@ -59,11 +62,14 @@ def left_out(values: Any) -> str | None:
         "categorical",
         "text-with-missing",
         "mixed",
+        "one-repeated",
         "rising",
         "rising-with-gaps",
         "falling",
         "shuffled-huge",
         "shuffled-with-gaps",
+        "shuffled-multiples",
+        "one-integer-repeated",
         "objects",
         "with-missing",
         "unsigned",
@@ -76,16 +82,27 @@ def test_a_row_id_is_left_out(values: Any) -> None:
 @pytest.mark.parametrize(
     "values",
     [
-        [*NAMES[:-1], NAMES[0]],
+        [*NAMES[: N // 2]] * 2,
         NAMES[:18],
         range(18),
-        SHUFFLED * 1000,
-        [*range(N - 1), 0],
+        SHUFFLED**3 * 7 + 11,
+        np.sort(SHUFFLED**3 * 7 + 11),
+        [*range(N // 2)] * 2,
         np.arange(N) / 2,
         np.arange(N) * 1.0,
         pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(N), unit="D"),
     ],
-    ids=["repeated-text", "few-texts", "few-integers", "sparse", "repeated", "floats", "whole-floats", "dates"],
+    ids=[
+        "repeated-text",
+        "few-texts",
+        "few-integers",
+        "sparse",
+        "sorted",
+        "repeated",
+        "floats",
+        "whole-floats",
+        "dates",
+    ],
 )
 def test_what_only_resembles_a_row_id_is_kept(values: Any) -> None:
     assert left_out(values) is None
@@ -97,7 +114,7 @@ def test_one_warning_names_every_column_left_out_and_why() -> None:
         encoder = TableEncoder().fit(frame)
     assert len(caught) == 1
     assert encoder.left_out_ == {
-        "id": "a row id: a key of integers that are all different",
+        "id": "a row id: integers that are all different",
         "name": "a row id: all its values are different",
         "empty": "all values are missing",
     }

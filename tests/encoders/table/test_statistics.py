@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.input import read_table
-from maskdiff.encoders.table.key_watch import KeyWatch
 from maskdiff.encoders.table.number_sample import NumberSample
 from maskdiff.encoders.table.statistics import ColumnStatistics, TableStatistics
 from maskdiff.errors import ColumnTypeError, EmptyTableError, LeftOutWarning, UnknownColumnError
@@ -98,12 +97,12 @@ def test_merging_from_the_right_gives_the_same(split: tuple[pd.DataFrame, list[i
     assert outcome(encoder, last) == outcome(encoder, learned_from(encoder, table))
 
 
-def test_the_order_of_merging_is_the_order_of_the_rows() -> None:
+def test_a_row_id_is_found_in_any_order_of_merging() -> None:
     halves = [pd.DataFrame({"id": range(0, 30_000, 1000)}), pd.DataFrame({"id": range(30_000, 60_000, 1000)})]
     encoder = TableEncoder()
-    for order, is_key in (((0, 1), True), ((1, 0), False)):
+    for order in ((0, 1), (1, 0)):
         statistics = merged([learned_from(encoder, halves[at]) for at in order])
-        assert (statistics.columns["id"].left_out() is not None) is is_key
+        assert statistics.columns["id"].left_out() is not None
 
 
 def test_statistics_of_no_rows_change_nothing_on_either_side() -> None:
@@ -181,28 +180,3 @@ def test_beyond_the_limit_rows_are_thinned_evenly(sizes: tuple[int, ...]) -> Non
     assert abs(kept - sample.share * 40_000) < 5 * np.sqrt(sample.share * 40_000)
     assert abs(sample.counts[sample.values == 0][0] / kept - 0.5) < 0.1
     assert abs(np.average(sample.values[1:]) - 0.5) < 0.1
-
-
-def test_a_key_is_still_told_from_repeated_numbers_beyond_the_limit() -> None:
-    for step, is_key in ((1, True), (0, False)):
-        watch, second = KeyWatch(limit=30), KeyWatch(limit=30)
-        for start in range(4):
-            (watch if start < 2 else second).add(np.random.default_rng(0).permutation(25) + start * 25 * step)
-        watch.merge(second)
-        assert watch.is_key is is_key
-
-
-@given(st.lists(st.lists(st.integers(0, 60), min_size=1, max_size=20), min_size=1, max_size=4), st.integers(2, 40))
-def test_a_key_watch_never_finds_a_repetition_that_is_not_there(parts: list[list[int]], limit: int) -> None:
-    watch = KeyWatch(limit)
-    for part in parts:
-        other = KeyWatch(limit)
-        other.add(np.array(part))
-        watch.merge(other)
-    whole = [number for part in parts for number in part]
-    if len(set(whole)) == len(whole):
-        assert watch.distinct
-    if len(whole) <= limit:
-        assert watch.distinct == (len(set(whole)) == len(whole))
-    assert watch.rising == (whole == sorted(set(whole)))
-    assert (watch.seen, watch.bounds) == (len(whole), (min(whole), max(whole)))

@@ -58,6 +58,14 @@ def canonical_texts(values: pa.Array) -> list[str]:
     return plain if is_text(values.type) else [cell_text(value) for value in plain]
 
 
+def text_hashes(texts: list[str]) -> NDArray[np.int64]:
+    """64 bits for each text, the same in every process."""
+    from pandas.util import hash_array
+
+    hashes: NDArray[np.int64] = hash_array(np.array(texts, dtype=object), categorize=False).view(np.int64)
+    return hashes
+
+
 def ticks(values: pa.Array) -> NDArray[np.int64]:
     """Microseconds, zero where null; finer units are cut off, what does not fit is held at the ends."""
     arrow_type = values.type

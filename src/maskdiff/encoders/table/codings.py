@@ -22,6 +22,7 @@ from maskdiff.codes import Field, FloatArray
 from maskdiff.encoders.table.beyond import end_notes, excess_beyond
 from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, Key, NumericType, escaped
 from maskdiff.encoders.table.columns import Column
+from maskdiff.encoders.table.keys import ENOUGH_ROWS
 from maskdiff.encoders.table.look_alikes import alike_notes, look_alikes
 from maskdiff.encoders.table.recognition import marked
 from maskdiff.encoders.table.statistics import ColumnStatistics
@@ -261,7 +262,9 @@ def _is_range(within: tuple[float, float], column_type: ColumnType) -> bool:
 
 def learn_coder(learned: ColumnStatistics, *, bins: int, tails: int, max_categories: int) -> ColumnCoder:
     """The coder of a column, from what was learned about it."""
-    if learned.levels is None:
+    if learned.is_near_id:
+        coding, field = learn_repeated(learned, max_categories)
+    elif learned.levels is None:
         coding, field = learn_bins(learned, bins, tails)
     else:
         coding, field = learn_levels(learned, learned.levels, max_categories, _range(learned, tails))
@@ -298,6 +301,17 @@ def learn_levels(
     once = sum(count == 1 for count in seen.values()) + learned.forgotten[1]
     levels = Levels(tuple(kept), None if learned.forgotten else tuple(folded), within)
     return levels, field_of(learned.name, learned.type, levels, labels, counts, once)
+
+
+def learn_repeated(learned: ColumnStatistics, max_categories: int) -> tuple[Levels | Bins, Field]:
+    """The values of a near-id that repeat; all others, new ones too, are *rare*, which is nothing odd."""
+    seen = learned.repeated()
+    ranked: list[Any] = sorted((key for key in seen if seen[key] >= ENOUGH_ROWS), key=lambda key: (-seen[key], key))
+    kept = sorted(ranked[:max_categories])
+    labels, counts = [escaped(text) for text in learned.type.texts(kept)], [seen[key] for key in kept]
+    rare = max(learned.present - sum(counts), 1)
+    levels = Levels(tuple(kept), None)
+    return levels, field_of(learned.name, learned.type, levels, [*labels, "rare"], [*counts, rare], 0)
 
 
 def learn_bins(learned: ColumnStatistics, bins: int, tails: int) -> tuple[Levels | Bins, Field]:

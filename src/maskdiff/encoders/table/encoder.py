@@ -22,7 +22,14 @@ from maskdiff.encoders.table.missing import MissingTexts
 from maskdiff.encoders.table.number_format import SIGNS
 from maskdiff.encoders.table.recognition import TableRecognition
 from maskdiff.encoders.table.statistics import TableStatistics
-from maskdiff.errors import AmbiguousColumnWarning, EmptyTableError, LeftOutWarning, ModelFileError, SettingError
+from maskdiff.errors import (
+    AmbiguousColumnWarning,
+    EmptyTableError,
+    LeftOutWarning,
+    ModelFileError,
+    NearIdWarning,
+    SettingError,
+)
 from maskdiff.state import Parameters, storable
 
 DROP = "drop"
@@ -64,8 +71,13 @@ class TableEncoder(Parameters):
       folded values are remembered, as a set of their texts, so that a value never seen stays unseen.
     - Beyond `max_distinct` different values of one column, memory is saved: the rarest categories are forgotten, and
       then every value without a code of its own is rare; of numbers, a random part of the rows is kept.
-    - Row ids (20 or more texts that are all different, or integers that look like a key) and columns without any value
-      are left out, with one `LeftOutWarning` that names them. Such columns are ignored at scoring, there or not.
+    - Row ids and columns without any value are left out, with one `LeftOutWarning` that names them. Such columns are
+      ignored at scoring, there or not. A row id is 20 or more texts or integers that differ in 95% of the rows;
+      integers only if they fill their range, or look assigned: by the name of the column (`claim_no`, `Phone`), or
+      because all have the same number of digits, at least 6, and are spread evenly.
+    - A near-id, such as a customer number or a zip code, has fewer than 5 rows for each value, and 5% of the rows hold
+      a value seen once (of integers again those that look assigned). Values with 5 rows or more keep their code; all
+      others, new ones too, are "rare", which is nothing odd. A `NearIdWarning` names such columns.
 
     Parameters
     ----------
@@ -229,6 +241,14 @@ class TableEncoder(Parameters):
         for name, doubt in statistics.doubts().items():
             if name not in left_out:
                 warnings.warn(AmbiguousColumnWarning(f"column {name!r}: {doubt}.", setting="decimal"), stacklevel=5)
+        near = {learned.name: f"{learned.key.n_distinct:,} values" for learned in kept if learned.is_near_id}
+        if near:
+            notice = NearIdWarning(
+                f"only values that repeat are told apart in {reasons(near)}: all others, new ones too, are read as "
+                'rare. To tell all values apart, say how to read the column: columns={name: "category"}.',
+                setting="columns",
+            )
+            warnings.warn(notice, stacklevel=5)
         missing |= {one.name: one.missing for one in derived}
         return self._adopt(header, coders, left_out, missing, derived)
 

@@ -1,4 +1,4 @@
-"""KeyWatch: whether the integers of a column only number the rows."""
+"""KeyWatch: how often the values of a column repeat, in all rows and whatever their order."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maskdiff.encoders.table.column_types.categories import FEWEST_IDS
-
-# A key that is not in order still fills its range: fewer than this many numbers for each row.
-LOOSEST_KEY = 10
+Counts = NDArray[np.int64]
 
 
 def _none() -> NDArray[Any]:
@@ -20,59 +17,67 @@ def _none() -> NDArray[Any]:
 
 @dataclass
 class KeyWatch:
-    """Whether integers, in row order, look like a key: strictly rising or falling, or all different and dense.
+    """Distinct values (integers, or hashes of texts), in order, each with its number of rows.
 
-    Compared as integers, since two huge ones may be the same float. All values of one batch are compared, and with
-    those of the batches before it, of which up to `limit` are kept: beyond it, a repeated value may be missed, and
-    `distinct` may be True by mistake but never False.
+    `learned` counts the rows that are learned from, `counts` all rows. Beyond `limit` distinct values only those are
+    kept whose hash ends in `zeros` zero bits, a random part that depends neither on the order of the rows nor on how
+    they were cut into batches. `seen` and `bounds` are those of all values.
     """
 
     limit: int
-    rising: bool = True
-    falling: bool = True
-    distinct: bool = True
+    values: NDArray[Any] = field(default_factory=_none)
+    counts: Counts = field(default_factory=_none)
+    learned: Counts = field(default_factory=_none)
+    zeros: int = 0
     seen: int = 0
     bounds: tuple[int, ...] = ()
-    first: NDArray[Any] = field(default_factory=_none)
-    last: NDArray[Any] = field(default_factory=_none)
-    values: NDArray[Any] = field(default_factory=_none)
 
-    def add(self, integers: NDArray[Any]) -> None:
-        """The integers of one more batch, at least one."""
-        rising, falling = bool((integers[:-1] < integers[1:]).all()), bool((integers[:-1] > integers[1:]).all())
-        bounds = (int(integers.min()), int(integers.max()))
-        self._follow(rising, falling, integers[:1], integers[-1:], bounds)
-        self._compare(integers)
-        self.seen += len(integers)
+    def add(self, values: NDArray[Any], counts: Counts | None = None, *, learned: bool = True) -> None:
+        """The values of one more batch, with the number of rows of each (None: one)."""
+        if len(values):
+            counts = np.ones(len(values), np.int64) if counts is None else counts
+            self._unite(values, counts, counts if learned else np.zeros_like(counts))
+            self._extend(int(counts.sum()), (int(values.min()), int(values.max())))
 
     def merge(self, other: KeyWatch) -> None:
-        """The integers of another watch, which follow those seen here."""
-        if not other.seen:
-            return
-        self._follow(other.rising, other.falling, other.first, other.last, other.bounds)
-        self.distinct &= other.distinct
-        self._compare(other.values)
-        self.seen += other.seen
+        """The values of another watch too."""
+        if other.seen:
+            self.zeros = max(self.zeros, other.zeros)
+            self._unite(other.values, other.counts, other.learned)
+            self._extend(other.seen, other.bounds)
 
-    def _follow(
-        self, rising: bool, falling: bool, first: NDArray[Any], last: NDArray[Any], bounds: tuple[int, ...]
-    ) -> None:
-        self.rising &= rising and bool((self.last < first).all())
-        self.falling &= falling and bool((self.last > first).all())
+    def _extend(self, seen: int, bounds: tuple[int, ...]) -> None:
+        self.seen += seen
         ends = (*self.bounds, *bounds)
         self.bounds = (min(ends), max(ends))
-        self.first, self.last = self.first if self.seen else first, last
 
-    def _compare(self, integers: NDArray[Any]) -> None:
-        if self.distinct:  # most columns hold some integer twice in the first batch, and need no further look
-            together = np.concatenate([self.values, integers])
-            values = np.unique(together)
-            self.distinct = len(values) == len(together)
-            self.values = values if len(values) <= self.limit or not self.seen else self.values
+    def _unite(self, values: NDArray[Any], counts: Counts, learned: Counts) -> None:
+        together, place = np.unique(np.concatenate([self.values, values]), return_inverse=True)
+        both = ((self.counts, counts), (self.learned, learned))
+        summed = (np.bincount(place, np.concatenate(parts), len(together)).astype(np.int64) for parts in both)
+        self.values, (self.counts, self.learned) = together, summed
+        hashes = _mixed(self.values)
+        while (kept := hashes & np.uint64((1 << self.zeros) - 1) == 0).sum() > self.limit:
+            self.zeros += 1
+        self.values, self.counts, self.learned = self.values[kept], self.counts[kept], self.learned[kept]
 
     @property
-    def is_key(self) -> bool:
-        if self.seen < FEWEST_IDS:
-            return False
-        dense = self.bounds[1] - self.bounds[0] < LOOSEST_KEY * self.seen
-        return self.rising or self.falling or (self.distinct and dense)
+    def n_distinct(self) -> int:
+        """How many values there are; an estimate where not all were kept."""
+        return min(len(self.values) << self.zeros, self.seen)
+
+    @property
+    def n_once(self) -> int:
+        """How many of them were seen once; an estimate where not all were kept."""
+        return min(int((self.counts == 1).sum()) << self.zeros, self.seen)
+
+
+def _mixed(values: NDArray[Any]) -> NDArray[np.uint64]:
+    """64 bits for each value in which every bit depends on all of the value's (the finaliser of SplitMix64)."""
+    if values.dtype == object:  # integers beyond 64 bits
+        bits = np.array([hash(value) & 0xFFFF_FFFF_FFFF_FFFF for value in values], np.uint64)
+    else:
+        bits = values.astype(np.int64).view(np.uint64).copy()
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+    return bits ^ (bits >> np.uint64(31))

@@ -3,7 +3,7 @@
 Statistics of different rows merge: `a.merge(b)` knows what one pass over the rows of a and then those of b would.
 Up to `max_distinct` different values of a column this is exact. Beyond it, the rarest categories so far are forgotten,
 all but their number, so a category may be counted as several; of numbers, rows are thinned, each kept with the same
-probability; and a key of integers is only compared with part of the values before.
+probability; and of keys a random part of the values is watched.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
-import pyarrow.types as pat
 from numpy.typing import NDArray
 
 from maskdiff.codes import FloatArray
@@ -30,6 +29,9 @@ from maskdiff.errors import ColumnError, ColumnTypeError, UnknownColumnError
 
 if TYPE_CHECKING:
     from maskdiff.encoders.table.derived_statistics import DerivedStatistics
+
+# So many different values of a column are watched; their shares are then known to a few parts in a thousand.
+_MOST_WATCHED = 1 << 17
 
 
 class ColumnStatistics:
@@ -49,7 +51,7 @@ class ColumnStatistics:
         self.forgotten: Counter[int] = Counter()  # number of rows -> how many categories with so many were forgotten
         self.sample = NumberSample(np.random.default_rng([seed, crc32(name.encode())]), max_distinct)
         self.range = (np.inf, -np.inf)
-        self.key = KeyWatch(max_distinct)
+        self.key = KeyWatch(_MOST_WATCHED)
 
     @property
     def present(self) -> int:
@@ -80,8 +82,17 @@ class ColumnStatistics:
             self._measure(column, self.found)
         if self.levels is not None:
             self._count(column, self.found, self.levels)
-        if self.found.may_number_rows and self.requested is None and not self.infinite:
-            self.key.add(integers_of(column, self.found))
+        self._watch(column, learned=True)
+
+    def watch(self, column: Column) -> None:
+        """A batch of rows that are not learned from: only how often values repeat is taken from them."""
+        if not column.is_empty and (self.found is None or self.found.name == column.type.name):
+            self._watch(column, learned=False)
+
+    def _watch(self, column: Column, *, learned: bool) -> None:
+        column_type = self.found or column.type
+        if column_type.may_be_key and self.requested is None and not self.infinite:
+            self.key.add(*column_type.watched(column), learned=learned)
 
     def merge(self, other: ColumnStatistics) -> None:
         """What was learned from rows that follow these."""
@@ -164,6 +175,18 @@ class ColumnStatistics:
             return None
         return self.type.row_id(self) if self.present else "all values are missing"
 
+    @property
+    def is_near_id(self) -> bool:
+        """Whether only the values that repeat are told apart."""
+        return self.requested is None and self.type.is_near_id(self)
+
+    def repeated(self) -> Counter[Key]:
+        """The values of a near-id, with their numbers of rows."""
+        if self.levels is not None:
+            return self.levels
+        here = self.key.learned > 0
+        return Counter(dict(zip(self.key.values[here].tolist(), self.key.learned[here].tolist(), strict=True)))
+
     def check_finite(self) -> None:
         if self.infinite:
             raise ColumnError(
@@ -206,15 +229,25 @@ class TableStatistics:
         places = header.places(table, self.columns, [*self.requested, *self.dropped])
         moments: dict[str, FloatArray] = {}
         for name, place in places.items():
-            column = self.missing.applied(column_of(table, place, name))
-            found, learned = self.text_types.get(name), self.columns[name]
-            column = column if found is None else typed(column, found.column_type)
+            column, learned = self._typed(column_of(table, place, name)), self.columns[name]
             learned.add(column)
             if isinstance(learned.found, DateType) and not column.is_empty:
                 moments[name] = learned.found.numbers(column)
         if self.derived is not None:
             self.derived.add(moments)
         self.rows += table.n_rows
+
+    def watch(self, table: Table) -> None:
+        """Rows that are not learned from, and only help to find row ids; rows to learn from come first."""
+        if self.header is None:
+            self.header = self._begin(Header.of(table))
+        places = self.header.places(table, self.columns, [*self.requested, *self.dropped])
+        for name, place in places.items():
+            self.columns[name].watch(self._typed(column_of(table, place, name)))
+
+    def _typed(self, column: Column) -> Column:
+        column, found = self.missing.applied(column), self.text_types.get(column.name)
+        return column if found is None else typed(column, found.column_type)
 
     def doubts(self) -> dict[str, str]:
         """Columns whose texts could have been read otherwise, and how."""
@@ -246,12 +279,3 @@ class TableStatistics:
         self.columns = {name: ColumnStatistics(name, self.requested.get(name), **self.limits) for name in kept}
         self.header = header
         return header
-
-
-def integers_of(column: Column, column_type: ColumnType) -> NDArray[Any]:
-    """The integers that are there, in row order, as 64-bit integers where they fit."""
-    if not pat.is_integer(column.array.type):
-        values, index = column.distinct()
-        return np.array(column_type.keys(column, values), dtype=object)[index[index >= 0]]
-    present: NDArray[Any] = column.array.drop_null().to_numpy(zero_copy_only=False)
-    return present.astype(object if present.max() > np.iinfo(np.int64).max else np.int64)

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from maskdiff.codes import FloatArray
-from maskdiff.encoders.table.arrays import canonical_texts, declared
+from maskdiff.encoders.table.arrays import canonical_texts, declared, text_hashes
 from maskdiff.encoders.table.marks import are_few, usual_marks
 from maskdiff.errors import ColumnTypeError, ModelFileError
 
@@ -132,12 +132,22 @@ class ColumnType:
             return other
         return self if other.widens_to == self.name else None
 
-    # Whether its keys are integers that may number the rows: they are watched in row order.
-    may_number_rows = False
+    # Whether such a column may only name its rows: how often its values repeat is watched.
+    may_be_key = False
+
+    def watched(self, column: Column) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Values of the column that are there as integers, or hashes of them, and how many rows hold each."""
+        values, index = column.distinct()
+        counts = np.bincount(index[index >= 0], minlength=len(values))
+        return text_hashes(canonical_texts(values))[counts > 0], counts[counts > 0]
 
     def row_id(self, learned: ColumnStatistics) -> str | None:
-        """Why a column with these statistics only numbers the rows; None if it does not."""
+        """Why a column with these statistics only names the rows; None if it does not."""
         return None
+
+    def is_near_id(self, learned: ColumnStatistics) -> bool:
+        """Whether a column with these statistics nearly does, so that only the values that repeat count."""
+        return False
 
     # Texts -----------------------------------------------------------------------------------------------------------
 

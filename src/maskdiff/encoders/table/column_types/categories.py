@@ -12,12 +12,11 @@ import pyarrow.types as pat
 from maskdiff.encoders.table.arrays import is_text
 from maskdiff.encoders.table.cells import BOOLEANS
 from maskdiff.encoders.table.column_types.base import ColumnType, Key, TextFit
+from maskdiff.encoders.table.keys import is_id, is_near_id, near_row_id, nearly_all, repeats
 
 if TYPE_CHECKING:
     from maskdiff.encoders.table.statistics import ColumnStatistics
 
-# With fewer rows than this, values that all differ do not make a row id.
-FEWEST_IDS = 20
 CSV_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
 
@@ -25,6 +24,7 @@ class CategoryType(ColumnType):
     """Every cell by its canonical text."""
 
     name = "category"
+    may_be_key = True
 
     def is_arrow(self, arrow_type: pa.DataType) -> bool:
         return bool(is_text(arrow_type) or pat.is_dictionary(arrow_type))
@@ -33,8 +33,12 @@ class CategoryType(ColumnType):
         return self
 
     def row_id(self, learned: ColumnStatistics) -> str | None:
-        all_differ = learned.n_categories == learned.present >= FEWEST_IDS
-        return "a row id: all its values are different" if all_differ else None
+        if is_id(learned.key):
+            return f"a row id: {nearly_all(learned.key)} its values are different"
+        return near_row_id(learned.key) if self.is_near_id(learned) and not repeats(learned.key) else None
+
+    def is_near_id(self, learned: ColumnStatistics) -> bool:
+        return is_near_id(learned.key)
 
     def text_fit(self) -> TextFit | None:
         return None  # what any text is where it is nothing else

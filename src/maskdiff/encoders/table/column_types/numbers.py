@@ -11,12 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pat
+from numpy.typing import NDArray
 
 from maskdiff.codes import FloatArray
 from maskdiff.encoders.table.arrays import floats, is_text
 from maskdiff.encoders.table.cells import as_number, parse_number
 from maskdiff.encoders.table.column_types.base import ColumnType, Key, NumericType, TextFit, first_distinct, type_error
 from maskdiff.encoders.table.column_types.number_fit import NumberFit
+from maskdiff.encoders.table.keys import fills_range, is_assigned, is_id, is_near_id, near_row_id, nearly_all, repeats
 from maskdiff.encoders.table.number_format import NumberFormat
 from maskdiff.errors import ModelFileError
 
@@ -119,7 +121,7 @@ class IntegerType(NumberType):
     general = "number"
     widens_to = "number"
     python_types = (Integral,)
-    may_number_rows = True
+    may_be_key = True
 
     def is_arrow(self, arrow_type: pa.DataType) -> bool:
         return bool(pat.is_integer(arrow_type))
@@ -131,8 +133,26 @@ class IntegerType(NumberType):
         return self.format.canonical(texts).cast(pa.int64())
 
     def row_id(self, learned: ColumnStatistics) -> str | None:
-        is_key = learned.key.is_key and not learned.infinite
-        return "a row id: a key of integers that are all different" if is_key else None
+        watch = learned.key
+        if learned.infinite:
+            return None
+        if is_id(watch) and (fills_range(watch) or is_assigned(learned.name, watch)):
+            return f"a row id: integers that are {nearly_all(watch)} different"
+        return near_row_id(watch) if self.is_near_id(learned) and not repeats(watch) else None
+
+    def is_near_id(self, learned: ColumnStatistics) -> bool:
+        return is_near_id(learned.key) and is_assigned(learned.name, learned.key)
+
+    def watched(self, column: Column) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        if pat.is_integer(column.array.type):
+            present = column.array.drop_null().to_numpy(zero_copy_only=False)
+            whole = present.astype(object if present.max() > np.iinfo(np.int64).max else np.int64)
+        else:  # as integers, since two huge ones may be the same float
+            values, index = column.distinct()
+            keys = np.array([*self.keys(column, values), None], dtype=object)[index]
+            whole = np.array([key for key in keys if type(key) is int], dtype=object)
+        values, counts = np.unique(whole, return_counts=True)
+        return values, counts
 
 
 def number_texts(numbers: Sequence[int | float], fewest_digits: int) -> list[str]:
