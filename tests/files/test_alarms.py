@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ ODD: dict[str, dict[str, Any]] = {
     "a negative amount": {"amount": -5_000.0},
     "a loss in the year 2999": {"loss_date": date(2999, 12, 31)},
     "both dates in 1900": {"loss_date": date(1900, 1, 1), "reported": date(1900, 1, 5)},
+    "a report 30 days before the loss": {"reported": LOSS - timedelta(days=30)},
     "a peril never seen": {"peril": "meteorite"},
     "a region in other case": {"region": "north"},
     "a region with a blank before it": {"region": " North"},
@@ -41,6 +42,7 @@ ODD: dict[str, dict[str, Any]] = {
 }
 NORMAL: dict[str, dict[str, Any]] = {
     "as it comes": {},
+    "a claim number never seen": {"claim_no": 123},
     "an amount that is not known": {"amount": np.nan},
     "reported on the same day": {"reported": LOSS},
 }
