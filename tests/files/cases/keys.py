@@ -30,6 +30,7 @@ ZIPS = [f"{z:05d}" for z in (1067, 4103, 10115, 20095, 50667, 80331, 99084)]
 
 CASES = [
     case("row_numbers", id=left_out([str(at + 1) for at in range(N)])),
+    case("sparse_claim_numbers", claim_no=left_out([str(x) for x in drawn(99_999_999, 1, 10_000_000)])),
     case("prefixed_claim_numbers", claim_no=left_out([f"CL-2024-{x:06d}" for x in drawn(999_999, 2)])),
     case("phone_numbers", phone=left_out([f"+49 30 {x:07d}" for x in drawn(9_999_999, 3)])),
     case("phone_digits", phone=left_out([f"0{x}" for x in drawn(1_799_999_999, 4, 1_500_000_000)])),
