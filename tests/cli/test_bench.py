@@ -44,7 +44,7 @@ def test_runtimes_are_marked_as_such(tiny: str, tmp_path: Path, capsys: pytest.C
     chosen = ["--sets", tiny, "--methods", "hamming-knn", "--device", "cpu", "--json"]
     assert main(["bench", "runtime", *chosen, "--out", str(out)]) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert facts == {"command": "bench runtime", "out": str(out), "runs": 1, "failed": 0}
+    assert facts == {"command": "bench runtime", "out": str(out), "runs": 1, "failed": 0, "notes": []}
     assert [r["task"] for r in read_records(out)] == ["runtime"]
 
 

@@ -166,7 +166,8 @@ def test_a_hundred_thousand_categories_are_no_trouble(tmp_path):
     words = np.array([f"word{number}" for number in range(100_000)])
     rows = pd.DataFrame({"word": np.concatenate([words, words[:20_000]]), "kind": np.tile(["a", "b"], 60_000)})
     rows.to_csv(tmp_path / "words.csv", index=False)
-    assert call("fit", tmp_path / "words.csv", "-o", tmp_path / "m", "--reconstructor", "kernel").status == 0
+    options = ("--reconstructor", "kernel", "--categorical", "word")
+    assert call("fit", tmp_path / "words.csv", "-o", tmp_path / "m", *options).status == 0
     rows.iloc[[7, 8]].assign(word=["word7", "never seen"]).to_csv(tmp_path / "new.csv", index=False)
     scored = pd.read_csv(io.StringIO(call("score", tmp_path / "m", tmp_path / "new.csv").out))
     assert scored["anomaly_score"][1] > scored["anomaly_score"][0]

@@ -62,7 +62,8 @@ class Output:
     def facts(self, **facts: Any) -> None:
         """The result for machines: one JSON object, with what was noted so far."""
         if self.json:
-            more = {"lines": self.lines, "notes": _texts_of(self.warnings)}
+            lines = {} if self.lines is None else {"lines": self.lines}
+            more = {**lines, "notes": _texts_of(self.warnings)}
             print(json.dumps(_plain(facts | more), ensure_ascii=False))
 
     def shaded(self, pieces: Sequence[Piece]) -> Text:

@@ -27,6 +27,9 @@ _SEPARATOR = re.compile(r'^"?sep=(.)"?$', re.IGNORECASE)
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?")
 
+# A cell may hold a whole document; the module's own limit is 128 kB.
+csv.field_size_limit(1 << 30)
+
 
 @dataclass(frozen=True)
 class CsvLayout:
