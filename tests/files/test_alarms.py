@@ -14,7 +14,7 @@ import pytest
 
 from maskdiff import TableDetector
 from maskdiff.errors import MaskdiffWarning
-from maskdiff.jobs import ColumnOptions, fit_file, score_file
+from maskdiff.jobs import fit_file, score_file
 
 from .claims import STYLES, Style, claims, texts
 
@@ -71,7 +71,7 @@ def detector(written: Callable[[pd.DataFrame], Path]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MaskdiffWarning)
         unfitted = TableDetector("kernel", false_alarm_rate=RATE)
-        return fit_file(str(written(claims(500, seed=1))), detector=unfitted, columns=ColumnOptions(drop=["customer"]))
+        return fit_file(str(written(claims(500, seed=1))), detector=unfitted)
 
 
 def alarms(detector: Any, path: Path) -> int:

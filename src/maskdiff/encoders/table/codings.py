@@ -22,7 +22,7 @@ from maskdiff.codes import Field, FloatArray
 from maskdiff.encoders.table.beyond import end_notes, excess_beyond
 from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, Key, NumericType, escaped
 from maskdiff.encoders.table.columns import Column
-from maskdiff.encoders.table.keys import ENOUGH_ROWS
+from maskdiff.encoders.table.keys import enough_rows
 from maskdiff.encoders.table.look_alikes import alike_notes, look_alikes
 from maskdiff.encoders.table.recognition import marked
 from maskdiff.encoders.table.statistics import ColumnStatistics
@@ -306,7 +306,8 @@ def learn_levels(
 def learn_repeated(learned: ColumnStatistics, max_categories: int) -> tuple[Levels | Bins, Field]:
     """The values of a near-id that repeat; all others, new ones too, are *rare*, which is nothing odd."""
     seen = learned.repeated()
-    ranked: list[Any] = sorted((key for key in seen if seen[key] >= ENOUGH_ROWS), key=lambda key: (-seen[key], key))
+    enough = enough_rows(learned.key)
+    ranked: list[Any] = sorted((key for key in seen if seen[key] >= enough), key=lambda key: (-seen[key], key))
     kept = sorted(ranked[:max_categories])
     labels, counts = [escaped(text) for text in learned.type.texts(kept)], [seen[key] for key in kept]
     rare = max(learned.present - sum(counts), 1)

@@ -22,8 +22,11 @@ FEWEST_IDS = 20
 DISTINCT_SHARE = 0.95
 # In fewer rows most values of any column with many of them were seen once or twice.
 FEWEST_NEAR_IDS = 100
-# A value of a near-id keeps its code if it has so many rows, and a near-id has fewer of them for each value.
-ENOUGH_ROWS = 5
+# A near-id has fewer rows than this for each value, and a value that keeps its code at least as many.
+FEWEST_ROWS = 5
+# It also has more rows than the mean of all values by so many deviations of a Poisson number: one that is frequent by
+# chance in the rows at hand is not frequent in new ones, and rows that calibrate would be odder than new rows are.
+DEVIATIONS = 4
 # A near-id holds a new value in at least this share of the rows.
 NEW_SHARE = 0.05
 # Integers fill their range if it holds fewer than this many of them for each row.
@@ -62,13 +65,21 @@ def is_id(watch: KeyWatch) -> bool:
 
 def is_near_id(watch: KeyWatch) -> bool:
     """Whether there are few rows for each value, and new ones are normal (as many rows as hold a value seen once)."""
-    few_rows = watch.n_distinct * ENOUGH_ROWS > watch.seen >= FEWEST_NEAR_IDS
+    few_rows = watch.n_distinct * FEWEST_ROWS > watch.seen >= FEWEST_NEAR_IDS
     return few_rows and watch.n_once >= NEW_SHARE * watch.seen
+
+
+def enough_rows(watch: KeyWatch) -> int:
+    """How many rows a value of a near-id has at least that keeps a code of its own."""
+    mean = watch.seen / max(watch.n_distinct, 1)
+    return max(FEWEST_ROWS, int(np.ceil(mean + DEVIATIONS * np.sqrt(mean))))
 
 
 def repeats(watch: KeyWatch) -> bool:
     """Whether some value has enough rows to be worth a code of its own."""
-    return bool(watch.zeros or (watch.counts >= ENOUGH_ROWS).any())  # of so many values that not all are kept, surely
+    return bool(
+        watch.zeros or (watch.counts >= enough_rows(watch)).any()
+    )  # of so many values that not all are kept, surely
 
 
 def nearly_all(watch: KeyWatch) -> str:
@@ -77,7 +88,7 @@ def nearly_all(watch: KeyWatch) -> str:
 
 def near_row_id(watch: KeyWatch) -> str:
     """Why a near-id in which nothing repeats is left out."""
-    return f"nearly a row id: {watch.n_distinct:,} values in {watch.seen:,} rows, none of them in {ENOUGH_ROWS}"
+    return f"nearly a row id: {watch.n_distinct:,} values in {watch.seen:,} rows, none of them in {enough_rows(watch)}"
 
 
 def is_assigned(name: str, watch: KeyWatch) -> bool:
