@@ -50,7 +50,7 @@ def idle(records: list[Record], note: str) -> str:
     )
 
 
-def authors(records: list[Record], own: list[Record]) -> str:
+def authors(records: list[Record], own: list[Record], note: str) -> str:
     """The authors' published code beside ours, where it was timed."""
     pairs = {"authors-mlp": "mlp-paper", "authors-kernel": "kernel-paper"}
     lines = []
@@ -62,7 +62,7 @@ def authors(records: list[Record], own: list[Record]) -> str:
         return ""
     return section(
         "The authors' published code",
-        f"On {places(records)}; the last column is how many times as long it takes as our preset of the same settings.",
+        f"On {places(records)}; the last column is how many times as long it takes as our preset. {note}".rstrip(),
         command("maskdiff bench authors CHECKOUT --data DIR --sets bank --out results/more/authors.jsonl"),
         grid(["set", "method", "fit", "score", "beside ours"], lines),
     )
@@ -166,7 +166,7 @@ def speed_page(records: RecordFolder) -> list[str]:
     return [
         "Every method is fitted on 500 rows first, so that what a library loads when it is first used is not counted.",
         idle(records["runtime-idle"], records.note("runtime-idle")),
-        authors(records["authors"], records["runtime"]),
+        authors(records["authors"], records["runtime"], records.note("authors")),
         every_method("Every method on one thread", records["runtime"], one_thread, records.note("runtime")),
         every_method("Every method on a GPU", records["runtime-gpu"], gpu, records.note("runtime-gpu"), beside=True),
         texts(records["text-speed"]),
