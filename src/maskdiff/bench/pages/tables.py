@@ -178,7 +178,7 @@ def _alarms_when_contaminated(records: list[Record]) -> str:
     )
 
 
-def small_tables(records: list[Record]) -> str:
+def small_tables(records: list[Record], note: str) -> str:
     """Alarm rates of few rows, by how they are calibrated."""
     if not records:
         return ""
@@ -195,7 +195,10 @@ def small_tables(records: list[Record]) -> str:
         "The default, learning from 300 or 900 rows: the share of normal test rows that raise an alarm, in percent, "
         f"mean and deviation over {number(seeds(records))} seeds, which also draw the rows. All rows calibrate, each "
         "judged by a network that did not learn from it, or a hundred rows are kept back.",
-        command("maskdiff bench small-tables --data DIR --out results/more/small-tables.jsonl"),
+        command(
+            f"maskdiff bench small-tables --data DIR --seeds {seeds(records)} --out results/more/small-tables.jsonl"
+        ),
+        note,
         grid(["table, rows", "calibration", "at 1%", "at 5%", "ROC / PR"], lines),
     )
 
@@ -243,7 +246,7 @@ def tables_page(records: RecordFolder) -> list[str]:
         batches(records["mlp-paper-batches-of-512"]),
         evidence(own, quality.shared),
         alarms(own),
-        small_tables(records["small-tables"]),
+        small_tables(records["small-tables"], records.note("small-tables")),
         contamination(records["contamination"], records.note("contamination")),
         more_tables(records["more-tables"], records.note("more-tables")),
     ]
