@@ -25,7 +25,7 @@ class SizeType(ColumnType):
     name = "size"
     key_types = (int,)
     ordered_levels = True
-    csv_pattern = r"^(?i:S|M|L|XL)$"
+    text_pattern = r"^(?i:S|M|L|XL)$"
 
     def key(self, text):
         return SIZES.index(text.upper()) if text.upper() in SIZES else None
@@ -39,7 +39,7 @@ class AddressType(NumericType):
 
     name = "address"
     python_types = (IPv4Address,)
-    csv_pattern = r"^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+$"
+    text_pattern = r"^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+$"
     has_tails = False
 
     def key(self, text):

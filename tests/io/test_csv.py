@@ -187,8 +187,9 @@ def test_lines_and_rows_are_reconciled(end, tmp_path):
 
 def test_comments_above_the_header_are_left_out_with_a_notice(tmp_path):
     path = csv_file(tmp_path, "# made on Monday\n#\n\na,b\n1,2\n#3,4\n")
-    with pytest.warns(ReadingWarning, match="comment lines above the header left out: 2"):
+    with pytest.warns(ReadingWarning, match="comment lines above the header left out: 2") as given:
         assert texts(path).to_pydict() == {"a": ["1", "#3"], "b": ["2", "4"]}
+    assert given[0].message.setting is None  # whether there is a header is another question
     assert texts(csv_file(tmp_path, "#a,b\n1,2\n")).column_names == ["#a", "b"]
 
 

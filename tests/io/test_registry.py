@@ -17,8 +17,6 @@ WIDTH = 24
 class FixedWidthRows:
     """Rows of cells that are 24 characters wide each, under a line with their names."""
 
-    declares_types = False
-
     def __init__(self, source, reading):
         self.name, self.reading, self.skipped, self.n_rows = source.name, reading, SkippedLines(), None
         with source.open() as file:

@@ -19,8 +19,6 @@ _MAGIC = b"ARROW1"
 class ArrowRows:
     """The rows of an Arrow file or stream."""
 
-    declares_types = True
-
     def __init__(self, source: ByteSource, reading: ReadOptions) -> None:
         self.path, self.name, self.reading, self.skipped = source.checked_path(), source.name, reading, SkippedLines()
         self.n_rows: int | None = None

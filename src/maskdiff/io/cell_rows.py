@@ -32,8 +32,6 @@ class CellRows(ABC):
     A number without decimals is an integer where all of its column are, as spreadsheets know no integers.
     """
 
-    declares_types = True
-
     def __init__(self, name: str, names: Sequence[str], reading: ReadOptions) -> None:
         self.name, self.reading, self.skipped = name, reading, SkippedLines()
         found: list[set[str]] = [set() for _ in names]

@@ -28,8 +28,6 @@ _LOOK = 1 << 24
 class DelimitedRows:
     """The rows of a CSV file. All cells are texts, empty ones null; nothing else is decided about what they mean."""
 
-    declares_types = False
-
     def __init__(self, source: ByteSource, reading: ReadOptions) -> None:
         self.source, self.reading, self.name = source, reading, source.name
         self.n_rows: int | None = None

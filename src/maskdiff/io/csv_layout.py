@@ -78,7 +78,7 @@ def find_layout(text: str, name: str, reading: ReadOptions, *, complete: bool) -
     if not first:
         raise EmptyTableError(f"{name} is empty: there is not even a line with the names of the columns.")
     if comments:
-        _warn(f"{name}: comment lines above the header left out: {comments}.", "header")
+        _warn(f"{name}: comment lines above the header left out: {comments}.")
     return _with_names(layout, first, name, reading)
 
 
@@ -96,7 +96,7 @@ def _with_names(layout: CsvLayout, first: list[list[str]], name: str, reading: R
     return replace(layout, header=header, names=tuple(names))
 
 
-def _warn(message: str, setting: str) -> None:
+def _warn(message: str, setting: str | None = None) -> None:
     warnings.warn(ReadingWarning(message, setting=setting), stacklevel=2)
 
 

@@ -18,8 +18,6 @@ from maskdiff.io.streams import ByteSource
 class DuckDbRows:
     """The rows of a table or of a query."""
 
-    declares_types = True
-
     def __init__(self, source: ByteSource, reading: ReadOptions) -> None:
         self.path = self.name = source.path.removeprefix("duckdb:///")
         self.reading, self.skipped = reading, SkippedLines()

@@ -43,7 +43,7 @@ class ExcelRows(CellRows):
         texts = [["" if cell is None else str(cell) for cell in row] for row in rows]
         if not looks_like_data(texts[0], texts[1:]):
             return True
-        _warn(f"{name}: the first row looks like data; the columns are named column_1, column_2, ...")
+        _warn(f"{name}: the first row looks like data; the columns are named column_1, column_2, ...", "header")
         return False
 
     def cells(self) -> Iterator[list[Any]]:
@@ -73,7 +73,7 @@ def _sheet(source: ByteSource, reading: ReadOptions) -> Any:
     return book.get_sheet_by_name(wanted)
 
 
-def _warn(message: str, setting: str = "header") -> None:
+def _warn(message: str, setting: str | None = None) -> None:
     warnings.warn(ReadingWarning(message, setting=setting), stacklevel=2)
 
 

@@ -40,8 +40,6 @@ _LISTS = {
 class JsonLinesRows:
     """The rows of a JSON Lines file; columns in the order in which their names first appear."""
 
-    declares_types = True
-
     def __init__(self, source: ByteSource, reading: ReadOptions) -> None:
         self.source, self.reading, self.name = source, reading, source.name
         self.skipped = SkippedLines()

@@ -16,7 +16,6 @@ class ManyRows:
 
     def __init__(self, files: Sequence[RowFile], name: str) -> None:
         self.files, self.name, self.reading = files, name, files[0].reading
-        self.declares_types = all(file.declares_types for file in files)
         for file in files[1:]:
             _check_columns(files[0], file)
         self.schema = pa.schema([pa.field(one, _type(files, one)) for one in files[0].schema.names])

@@ -16,8 +16,6 @@ from maskdiff.io.streams import ByteSource
 class ParquetRows:
     """The rows of a Parquet file."""
 
-    declares_types = True
-
     def __init__(self, source: ByteSource, reading: ReadOptions) -> None:
         self.path, self.name, self.reading, self.skipped = source.checked_path(), source.name, reading, SkippedLines()
         with self._opened() as file:

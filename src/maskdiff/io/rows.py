@@ -94,18 +94,12 @@ class RowFile(Protocol):
     def skipped(self) -> SkippedLines:
         """The lines that did not become rows, of those that were read so far."""
 
-    @property
-    def declares_types(self) -> bool:
-        """Whether the format says what its columns hold; if not, all of them are texts."""
-
     def batches(self, columns: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
         """All rows, or only these columns of them, from the first row on."""
 
 
 class BatchRows:
     """The rows of one batch in memory, with the types it declares."""
-
-    declares_types = True
 
     def __init__(self, batch: pa.RecordBatch, name: str = "the batch") -> None:
         self.batch, self.name, self.schema = batch, name, batch.schema

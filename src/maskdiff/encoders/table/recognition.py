@@ -130,7 +130,7 @@ class TableRecognition:
         for place, name in enumerate(batch.column_names):
             if name in found and not found[name].column_type.marks:
                 column = self.missing.applied(column_of(table, place, name))
-                array = found[name].column_type.from_csv(column.array) if is_recognisable(column) else column.array
+                array = found[name].column_type.from_texts(column.array) if is_recognisable(column) else column.array
                 batch = batch.set_column(place, name, array)
         return batch
 
@@ -145,7 +145,7 @@ def typed(column: Column, column_type: ColumnType) -> Column:
     if not is_recognisable(column) or column.is_empty:
         return column
     column = marked(column, column_type.marks)
-    array: Any = column_type.from_csv(column.array)
+    array: Any = column_type.from_texts(column.array)
     array = array.storage if isinstance(array, pa.ExtensionArray) else array
     return replace(column, array=array, type=column_type)
 

@@ -69,7 +69,7 @@ class TextFit:
             for text, count in found:
                 self.marks[text] += int(count)
             texts = texts.filter(pc.invert(usual))
-        self.alive = self.alive and (not len(texts) or self.column_type.fits_csv(texts))
+        self.alive = self.alive and (not len(texts) or self.column_type.fits_texts(texts))
 
     def merge(self, other: TextFit) -> None:
         """What was found in rows that follow these."""
@@ -152,7 +152,7 @@ class ColumnType:
     # Texts -----------------------------------------------------------------------------------------------------------
 
     # What every text of such a column matches, without the spaces around it; None: no texts are taken for this type.
-    csv_pattern: str | None = None
+    text_pattern: str | None = None
     # Texts that are values of their own beside what the type reads: "unknown" among numbers.
     marks: tuple[str, ...] = ()
     # One of its texts and what it was read as, where they differ.
@@ -185,17 +185,17 @@ class ColumnType:
         """Whether a column of this name may be of this type, if its texts are."""
         return True
 
-    def fits_csv(self, texts: pa.Array) -> bool:
+    def fits_texts(self, texts: pa.Array) -> bool:
         """Whether these distinct texts, none missing, are all of this type."""
-        if self.csv_pattern is None or not all_match(texts, self.csv_pattern):
+        if self.text_pattern is None or not all_match(texts, self.text_pattern):
             return False
         try:
-            self.from_csv(texts)
+            self.from_texts(texts)
         except (pa.ArrowInvalid, ValueError, OverflowError):  # 2024-02-31, or too many digits
             return False
         return True
 
-    def from_csv(self, texts: pa.Array) -> pa.Array:
+    def from_texts(self, texts: pa.Array) -> pa.Array:
         """Texts that fit, as an array that is recognised as this type."""
         return declared(texts, self.name)
 

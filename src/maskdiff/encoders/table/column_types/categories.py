@@ -43,7 +43,7 @@ class CategoryType(ColumnType):
     def text_fit(self) -> TextFit | None:
         return None  # what any text is where it is nothing else
 
-    def from_csv(self, texts: pa.Array) -> pa.Array:
+    def from_texts(self, texts: pa.Array) -> pa.Array:
         return texts
 
 
@@ -57,10 +57,10 @@ class BooleanType(ColumnType):
     def is_arrow(self, arrow_type: pa.DataType) -> bool:
         return bool(pat.is_boolean(arrow_type))
 
-    def fits_csv(self, texts: pa.Array) -> bool:
+    def fits_texts(self, texts: pa.Array) -> bool:
         return bool(pc.all(pc.is_in(texts, value_set=pa.array(list(CSV_BOOLEANS), texts.type))).as_py())
 
-    def from_csv(self, texts: pa.Array) -> pa.Array:
+    def from_texts(self, texts: pa.Array) -> pa.Array:
         place = pc.index_in(texts, value_set=pa.array(list(CSV_BOOLEANS), texts.type))
         return pa.array(list(CSV_BOOLEANS.values())).take(place)
 

@@ -114,12 +114,12 @@ class DateType(TickType):
         margin = max(high - low, YEAR)
         return low - margin, high + margin
 
-    def fits_csv(self, texts: pa.Array) -> bool:
+    def fits_texts(self, texts: pa.Array) -> bool:
         trimmed = pc.utf8_trim_whitespace(texts)
         looks = [pc.match_substring_regex(trimmed, one.pattern) for one in self.formats]
         return bool(pc.all(reduce(pc.or_, looks)).as_py()) and None not in map(self.key, texts.to_pylist())
 
-    def from_csv(self, texts: pa.Array) -> pa.Array:
+    def from_texts(self, texts: pa.Array) -> pa.Array:
         distinct = texts.dictionary_encode()
         moments = pa.array(map(self.key, distinct.dictionary.to_pylist()), pa.int64())
         return moments.take(distinct.indices).cast(pa.timestamp("us"))

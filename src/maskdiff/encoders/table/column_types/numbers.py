@@ -72,7 +72,7 @@ class NumberType(NumericType):
             raise ModelFileError("the model file is damaged: an example of how numbers are written is no text.")
         return type(self)(NumberFormat.from_state(others.pop("format", None)), example).with_options(others)
 
-    def from_csv(self, texts: pa.Array) -> pa.Array:
+    def from_texts(self, texts: pa.Array) -> pa.Array:
         return self.format.canonical(texts).cast(pa.float64())
 
     def keys(self, column: Column, values: pa.Array) -> Sequence[Key | None]:
@@ -129,7 +129,7 @@ class IntegerType(NumberType):
     def text_fit(self) -> TextFit | None:
         return None  # numbers see whether they are all whole
 
-    def from_csv(self, texts: pa.Array) -> pa.Array:
+    def from_texts(self, texts: pa.Array) -> pa.Array:
         return self.format.canonical(texts).cast(pa.int64())
 
     def row_id(self, learned: ColumnStatistics) -> str | None:
