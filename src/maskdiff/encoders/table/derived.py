@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from maskdiff.codes import Field, FloatArray
 from maskdiff.encoders.table.arrays import DAY
-from maskdiff.encoders.table.codings import ColumnCoder
+from maskdiff.encoders.table.column_coder import ColumnCoder
 from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, NumericType
 from maskdiff.encoders.table.column_types.derived import HOUR, difference_text
 from maskdiff.encoders.table.columns import Column

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.encoders.table.arrays import DAY
-from maskdiff.encoders.table.codings import learn_coder
 from maskdiff.encoders.table.column_types import COLUMN_TYPES, DateType
 from maskdiff.encoders.table.column_types.derived import CountedType
 from maskdiff.encoders.table.derived import Derivation, DerivedField, Moments, derivations
+from maskdiff.encoders.table.learned_coders import learn_coder
 from maskdiff.encoders.table.number_sample import NumberSample
 from maskdiff.encoders.table.statistics import ColumnStatistics, TableStatistics
 

@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import pyarrow as pa
 import pyarrow.types as pat
 
-from maskdiff.encoders.table.encoder import DROP, TableEncoder
+from maskdiff.encoders.table.encoder import TableEncoder
+from maskdiff.encoders.table.encoder_settings import DROP
 from maskdiff.errors import UnknownColumnError
 from maskdiff.io.cell_texts import as_texts
 from maskdiff.io.rows import RowFile

@@ -1,0 +1,62 @@
+"""The fields of a table, from the statistics of its normal rows, and the notices about what was decided there."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+
+from maskdiff.encoders.table.derived_statistics import learn_derived
+from maskdiff.encoders.table.input import Header
+from maskdiff.encoders.table.learned_coders import learn_coder
+from maskdiff.encoders.table.statistics import ColumnStatistics, TableStatistics
+from maskdiff.encoders.table.table_fields import TableFields
+from maskdiff.errors import AmbiguousColumnWarning, EmptyTableError, LeftOutWarning, NearIdWarning
+
+KEEP_HINT = 'To keep a column, say how to read it: columns={name: "category"}, "number" or "date".'
+# Where the user called: behind `fit` and `fit_statistics` of the encoder and the functions here.
+_CALLER = 6
+
+
+def learn_fields(header: Header, statistics: TableStatistics, **settings: int) -> TableFields:
+    """The fields of the columns that say something; `settings` are those of `learn_coder`."""
+    useless = {name: reason for name, learned in statistics.columns.items() if (reason := learned.left_out())}
+    dropped = dict.fromkeys(statistics.dropped, "dropped, as requested")
+    left_out = {name: (useless | dropped)[name] for name in header.names if name in useless or name in dropped}
+    if len(left_out) == len(header.names):
+        raise EmptyTableError(
+            f"no column is left to learn from. Left out: {reasons(left_out)}. {KEEP_HINT} A column of texts is for "
+            "TextDetector.",
+            setting="text",
+        )
+    kept = [learned for name, learned in statistics.columns.items() if name not in useless]
+    for learned in kept:
+        learned.check_finite()
+    coders = [learn_coder(one, **settings) for one in kept]
+    derived = learn_derived(statistics, kept, **settings)
+    shares = {name: learned.missing / learned.rows for name, learned in statistics.columns.items()}
+    shares |= {one.name: one.missing for one in derived}
+    give_notices(statistics, kept, useless)
+    ignored = [*statistics.requested, *statistics.dropped]
+    return TableFields(header, coders, derived, left_out, shares, statistics.missing, ignored)
+
+
+def give_notices(statistics: TableStatistics, kept: Sequence[ColumnStatistics], useless: Mapping[str, str]) -> None:
+    """Warnings about columns that are left out, may have been read otherwise, or are nearly ids."""
+    if useless:
+        warnings.warn(f"left out: {reasons(useless)}. {KEEP_HINT}", LeftOutWarning, stacklevel=_CALLER)
+    doubts = statistics.doubts()
+    for name in (learned.name for learned in kept if learned.name in doubts):
+        notice = AmbiguousColumnWarning(f"column {name!r}: {doubts[name]}.", setting="decimal")
+        warnings.warn(notice, stacklevel=_CALLER)
+    near = {learned.name: f"{learned.key.n_distinct:,} values" for learned in kept if learned.is_near_id}
+    if near:
+        near_id = NearIdWarning(
+            f"only values that repeat are told apart in {reasons(near)}: all others, new ones too, are read as "
+            'rare. To tell all values apart, say how to read the column: columns={name: "category"}.',
+            setting="columns",
+        )
+        warnings.warn(near_id, stacklevel=_CALLER)
+
+
+def reasons(left_out: Mapping[str, str]) -> str:
+    return ", ".join(f"{name!r} ({reason})" for name, reason in left_out.items())

@@ -1,0 +1,174 @@
+"""TableFields: the fields that were learned from a table, and how rows of it become codes and texts.
+
+First come the columns of the table, then the fields that are computed from dates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from maskdiff.codes import Codes, FloatArray, Schema
+from maskdiff.encoders.table.column_coder import ColumnCoder
+from maskdiff.encoders.table.column_types import DateType
+from maskdiff.encoders.table.columns import Column
+from maskdiff.encoders.table.derived import DerivedField, moments_of
+from maskdiff.encoders.table.input import Header, Table, check_names, column_of, read_table
+from maskdiff.encoders.table.missing import MissingTexts
+from maskdiff.errors import ModelFileError
+
+Places = Sequence[int | str] | NDArray[Any]
+
+
+@dataclass(frozen=True)
+class TableFields:
+    """What was learned about the columns of a table.
+
+    `left_out` says why a column has no field, `missing_shares` which share of the normal rows had no value, `missing`
+    which texts mean that, and `ignored` which other columns may be there or not.
+    """
+
+    header: Header
+    coders: list[ColumnCoder]
+    derived: list[DerivedField]
+    left_out: dict[str, str]
+    missing_shares: dict[str, float]
+    missing: MissingTexts
+    ignored: Collection[str] = ()
+
+    @cached_property
+    def schema(self) -> Schema:
+        return Schema((*(coder.field for coder in self.coders), *(one.field for one in self.derived)))
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of a table that are read; the other fields are computed from them."""
+        return [coder.field.name for coder in self.coders]
+
+    def encode(self, X: Any) -> Codes:
+        """The codes of any rows, shape (n, F). A cell's code depends on that cell alone."""
+        table = read_table(X)
+        places = self._places(table)
+        values = np.empty((table.n_rows, len(self.schema)), dtype=self.schema.code_dtype)
+        beyond: dict[int, FloatArray] = {}
+        for at, (coder, column) in enumerate(self._fields(table, places)):
+            codes = coder.encode(column)
+            values[:, at] = codes
+            excess = coder.excess(column, codes)
+            if excess is not None:
+                beyond[at] = excess
+        return Codes(values, self.schema, excess=_side_by_side(beyond, values.shape) if beyond else None)
+
+    def _column(self, table: Table, place: int, name: str) -> Column:
+        return self.missing.applied(column_of(table, place, name))
+
+    def _fields(self, table: Table, places: Mapping[str, int]) -> Iterator[tuple[ColumnCoder | DerivedField, Column]]:
+        """Every field of the schema with its column: first those of the table, then those computed from dates."""
+        sources = {source for one in self.derived for source in one.derivation.sources}
+        moments: dict[str, FloatArray] = {}
+        for coder in self.coders:
+            column = self._column(table, places[coder.field.name], coder.field.name)
+            if coder.field.name in sources:
+                moments[coder.field.name] = moments_of(coder, column)
+            yield coder, column
+        for one in self.derived:
+            yield one, one.column(moments)
+
+    def _field(self, table: Table, places: Mapping[str, int], at: int) -> tuple[ColumnCoder | DerivedField, Column]:
+        """One field of the schema with its column; of the others only those are read that it is computed from."""
+        if at < len(self.coders):
+            name = self.coders[at].field.name
+            return self.coders[at], self._column(table, places[name], name)
+        one = self.derived[at - len(self.coders)]
+        dates = [coder for coder in self.coders if coder.field.name in one.derivation.sources]
+        columns = [self._column(table, places[coder.field.name], coder.field.name) for coder in dates]
+        moments = map(moments_of, dates, columns)
+        return one, one.column({coder.field.name: ticks for coder, ticks in zip(dates, moments, strict=True)})
+
+    def display(self, X: Any, rows: ArrayLike, fields: Places) -> list[str]:
+        """The cells of `X` as a person reads them, one for each pair of a row and a field (a name or its position)."""
+        return self._texts(X, rows, fields, lambda coder, column: coder.column_type.display(column))
+
+    def notes(self, X: Any, rows: ArrayLike, fields: Places) -> list[str]:
+        """What there is to say about these cells besides their values; mostly nothing, an empty text."""
+        return self._texts(X, rows, fields, lambda coder, column: coder.notes(column))
+
+    def _texts(
+        self,
+        X: Any,
+        rows: ArrayLike,
+        fields: Places,
+        texts_of: Callable[[ColumnCoder | DerivedField, Column], list[str]],
+    ) -> list[str]:
+        """One text for each pair of a row and a field; the cells of a field are looked at together."""
+        table = read_table(X)
+        places = self._places(table)
+        number = {name: j for j, name in enumerate(self.schema.names)}
+        which = np.array([number[field] if isinstance(field, str) else field for field in fields], dtype=np.int64)
+        at, texts = np.asarray(rows, dtype=np.int64), np.empty(len(which), dtype=object)
+        for j in np.unique(which).tolist():
+            texts[which == j] = texts_of(*self._field(table.take(at[which == j]), places, j))
+        return list(texts)
+
+    def summary(self) -> list[dict[str, Any]]:
+        """How each column was read, a dict for each."""
+        fields = {field.name: field for field in self.schema}
+        coders = {coder.field.name: coder for coder in self.coders}
+        return [
+            {
+                "name": name,
+                "type": fields[name].type if name in fields else None,
+                "codes": fields[name].size if name in fields else 0,
+                "missing": self.missing_shares.get(name),
+                "left_out": self.left_out.get(name),
+                "example": coders[name].column_type.example if name in coders else None,
+                "marks": list(coders[name].marks) if name in coders else [],
+            }
+            for name in (*self.header.names, *(one.name for one in self.derived))
+        ]
+
+    def _places(self, table: Table) -> dict[str, int]:
+        return self.header.places(table, self.columns, self.ignored)
+
+    # Keeping ---------------------------------------------------------------------------------------------------------
+
+    def to_state(self) -> dict[str, Any]:
+        """What was learned, as plain texts, numbers, lists and dicts."""
+        return {
+            "names": list(self.header.names),
+            "named": self.header.named,
+            "left_out": dict(self.left_out),
+            "missing": dict(self.missing_shares),
+            "columns": [coder.to_state() for coder in self.coders],
+            "derived": [one.to_state() for one in self.derived],
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], missing: MissingTexts, ignored: Collection[str]) -> TableFields:
+        """The fields that `to_state` described; a state that contradicts itself is refused."""
+        header = Header(tuple(map(str, state["names"])), bool(state["named"]))
+        check_names(header.names)
+        coders = [ColumnCoder.from_state(column) for column in state["columns"]]
+        dates = [one.field.name for one in coders if isinstance(one.column_type, DateType)]
+        derived = [DerivedField.from_state(one, dates) for one in state["derived"]]
+        left_out = {str(name): str(reason) for name, reason in state["left_out"].items()}
+        shares = {str(name): float(share) for name, share in state["missing"].items()}
+        fields = cls(header, coders, derived, left_out, shares, missing, ignored)
+        if not fields.columns or fields.columns != [name for name in header.names if name not in left_out]:
+            raise ModelFileError("the model file is damaged: its columns do not match their names.")
+        names = [*header.names, *(one.name for one in derived)]
+        if len(set(names)) < len(names) or any(one.name not in shares for one in derived):
+            raise ModelFileError("the model file is damaged: two of its fields have the same name.")
+        return fields
+
+
+def _side_by_side(columns: Mapping[int, FloatArray], shape: tuple[int, ...]) -> FloatArray:
+    together = np.zeros(shape)
+    for at, column in columns.items():
+        together[:, at] = column
+    return together
