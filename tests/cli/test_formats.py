@@ -113,16 +113,14 @@ def test_semicolons_go_out_as_they_came_in(home, model, tmp_path):
     assert said.out.splitlines()[0].endswith(";anomaly_score;p_value;is_anomaly")
 
 
-def test_another_encoding_is_learned_and_scored_when_named(tmp_path):
-    rows = "where,what\n" + "café,thé\nbar,bière\n" * 30
-    (tmp_path / "rows.csv").write_bytes(rows.encode("cp1252"))
-    refused = call("fit", tmp_path / "rows.csv", "-o", tmp_path / "m", "--reconstructor", "kernel")
-    assert refused.is_refusal
-    assert "line 2: the byte 0xe9 is not utf-8" in refused.err
-    options = ("--encoding", "cp1252")
-    assert call("fit", tmp_path / "rows.csv", "-o", tmp_path / "m", "--reconstructor", "kernel", *options).status == 0
-    said = call("score", tmp_path / "m", tmp_path / "rows.csv", *options)
-    assert said.out.splitlines()[1].startswith("café,thé,")
+def test_another_encoding_is_assumed_with_the_way_to_overrule_it(tmp_path):
+    (tmp_path / "rows.csv").write_bytes(("where,what\n" + "café,thé\nbar,bière\n" * 30).encode("cp1252"))
+    said = call("fit", tmp_path / "rows.csv", "-o", tmp_path / "m", "--reconstructor", "kernel")
+    assert "cp1252 is assumed, which reads 'café' in line 2." in said.err
+    assert "(On the command line: --encoding NAME.)" in said.err
+    assert call("score", tmp_path / "m", tmp_path / "rows.csv").out.splitlines()[1].startswith("café,thé,")
+    other = call("score", tmp_path / "m", tmp_path / "rows.csv", "--encoding", "mac_roman")
+    assert other.out.splitlines()[1].startswith("cafÈ,thÈ,")
 
 
 def test_a_repeated_name_is_refused_only_where_it_is_needed(home, model, tmp_path):

@@ -1,4 +1,4 @@
-"""CSV as it is found: delimiters, quotes, encodings, bad lines, and texts that come back as they were."""
+"""CSV as it is found: delimiters, quotes, bad lines, and texts that come back as they were."""
 
 from __future__ import annotations
 
@@ -81,27 +81,6 @@ def test_every_kind_of_line_end_is_read(end, tmp_path):
 
 def test_line_ends_inside_quotes_stay_as_they_are(tmp_path):
     assert texts(csv_file(tmp_path, 'a,b\r\n"x\r\ny",2\r\n')).to_pydict() == {"a": ["x\r\ny"], "b": ["2"]}
-
-
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_a_byte_order_mark_tells_the_encoding(encoding, tmp_path):
-    assert texts(csv_file(tmp_path, "naïve,b\né,2\n".encode(encoding))).to_pydict() == {"naïve": ["é"], "b": ["2"]}
-
-
-def test_another_encoding_is_read_when_named(tmp_path):
-    assert texts(csv_file(tmp_path, "a\né\n".encode("cp1252")), encoding="cp1252").to_pydict() == {"a": ["é"]}
-
-
-def test_bytes_that_are_no_utf8_are_named_by_their_line_with_a_way_out(tmp_path):
-    path = csv_file(tmp_path, b"a,b\n1,2\n3,\xe9\n")
-    with pytest.raises(BadLineError, match=r'line 3: the byte 0xe9 is not utf-8.*encoding="cp1252"'):
-        texts(path)
-
-
-def test_bytes_that_are_no_utf8_are_named_by_their_line_far_into_a_file(tmp_path):
-    path = csv_file(tmp_path, b"a,b\n" + b"1,2\n" * 400_000 + b"3,\xe9\n")
-    with pytest.raises(BadLineError, match=r"line 400002: the byte 0xe9"):
-        texts(path)
 
 
 def test_a_bad_line_is_named_by_its_line_even_after_cells_with_line_ends(tmp_path):

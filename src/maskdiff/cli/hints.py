@@ -16,7 +16,7 @@ HINTS = {
     "decimal": "--decimal , or --decimal .",
     "device": "--device cpu",
     "drop": "--drop NAME",
-    "encoding": "--encoding cp1252",
+    "encoding": "--encoding NAME",
     "force": "--force",
     "format": "--format NAME",
     "header": "--header or --no-header",

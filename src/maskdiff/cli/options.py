@@ -77,7 +77,7 @@ Query = Annotated[
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option("--encoding", help="Of a text file: utf-8 unless given, or cp1252, ...", rich_help_panel=_READING),
+    typer.Option("--encoding", metavar="NAME", help="Of text files; found out unless given.", rich_help_panel=_READING),
 ]
 OnBadLines = Annotated[
     str,

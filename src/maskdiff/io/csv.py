@@ -16,8 +16,9 @@ from maskdiff.errors import BadLineError
 from maskdiff.io.base import Format, WriteOptions
 from maskdiff.io.cell_texts import as_texts, defused
 from maskdiff.io.csv_layout import find_layout
+from maskdiff.io.decoding import Decoder, LineEnds, Utf8
 from maskdiff.io.rows import ReadOptions, SkippedLines, bad_line, only, rebatched
-from maskdiff.io.streams import HEAD, ByteSource, Decoder, LineEnds, Utf8
+from maskdiff.io.streams import HEAD, ByteSource
 
 TABBED = (".tsv", ".tab")
 _BLOCK = 1 << 23

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import sys
 from collections import Counter
@@ -113,7 +114,7 @@ def _open_one(path: str, reading: ReadOptions, repeatable: bool) -> Iterator[Row
 
 def _piped_format() -> str:
     """What standard input begins with; it will still be read."""
-    head = cast(Any, sys.stdin.buffer).peek(8)
+    head = cast(Any, sys.stdin.buffer).peek(8).removeprefix(codecs.BOM_UTF8)
     return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), "csv")
 
 

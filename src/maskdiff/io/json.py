@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from maskdiff.errors import InputError
 from maskdiff.io.base import Format
+from maskdiff.io.decoding import Utf8
 from maskdiff.io.jsonl import JsonLinesRows, Record, json_text
 from maskdiff.io.rows import SkippedLines, bad_line
-from maskdiff.io.streams import Utf8
 
 
 class JsonRows(JsonLinesRows):

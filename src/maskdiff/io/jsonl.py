@@ -17,8 +17,9 @@ import pyarrow.types as pat
 
 from maskdiff.errors import EmptyTableError, InputError
 from maskdiff.io.base import Format
+from maskdiff.io.decoding import Decoder, Utf8
 from maskdiff.io.rows import ReadOptions, SkippedLines, bad_line, only
-from maskdiff.io.streams import ByteSource, Decoder, Utf8
+from maskdiff.io.streams import ByteSource
 
 Record = dict[str, Any]
 

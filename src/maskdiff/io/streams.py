@@ -1,8 +1,7 @@
-"""Bytes in and out: files, standard streams, gzip, encodings. A file stands under its name only once it is complete."""
+"""Bytes in and out: files, standard streams, gzip. A file stands under its name only once it is complete."""
 
 from __future__ import annotations
 
-import codecs
 import gzip
 import io
 import os
@@ -11,18 +10,17 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from maskdiff.errors import BadLineError, InputError, SettingError
+from maskdiff.errors import InputError
 from maskdiff.io.atomic import atomic_write
 from maskdiff.written_files import record_begun
 
 STANDARD = "-"
 HEAD = 1 << 20
 _GZIP = b"\x1f\x8b"
-_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _DAMAGED = (gzip.BadGzipFile, EOFError, zlib.error)
 
 
@@ -33,6 +31,7 @@ class ByteSource:
         self.path = path
         self.name = name or ("standard input" if path == STANDARD else path)
         self.repeatable = path != STANDARD
+        self.encoding: str | None = None  # of its text, once it was found
         self._once: tuple[bytes, BinaryIO] | None = None
 
     def open(self) -> BinaryIO:
@@ -58,6 +57,15 @@ class ByteSource:
             return self._standard_input()[0]
         with self.open() as stream, self.reading():
             return stream.read(size)
+
+    def parts(self) -> Iterator[bytes]:
+        """All bytes, a megabyte at a time; of a pipe only the first, for they will still be read."""
+        if not self.repeatable:
+            yield self.head()
+            return
+        with self.open() as stream, self.reading():
+            while part := stream.read(HEAD):
+                yield part
 
     def _standard_input(self) -> tuple[bytes, BinaryIO]:
         if self._once is None:
@@ -88,99 +96,6 @@ class _Chained(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         return self.head.readinto(buffer) or self.rest.readinto(buffer)  # type: ignore[attr-defined]
-
-
-class Decoder:
-    """Bytes to text, chunk by chunk; bytes that are no text are named by their line."""
-
-    def __init__(self, source: ByteSource, encoding: str | None) -> None:
-        self.name = source.name
-        self.encoding = encoding_of(source, encoding)
-        self.decoder = codecs.getincrementaldecoder(self.encoding)()
-        self.lines = 1
-
-    def decode(self, raw: bytes, *, final: bool = False) -> str:
-        try:
-            text = self.decoder.decode(raw, final)
-        except UnicodeDecodeError as error:
-            line = self.lines + error.object[: error.start].count(b"\n")
-            raise BadLineError(
-                f"{self.name}, line {line}: the byte 0x{error.object[error.start]:02x} is not {self.encoding}. "
-                'Say how the file is encoded, for example encoding="cp1252".',
-                setting="encoding",
-            ) from error
-        self.lines += text.count("\n")
-        return text
-
-
-class LineEnds:
-    """Counts the lines of a text that comes in parts, whichever way they end.
-
-    >>> ends = LineEnds()
-    >>> for part in (b"a\\r", b"\\nb\\rc\\n", b"d"):
-    ...     ends.add(part)
-    >>> ends.lines
-    4
-    """
-
-    def __init__(self) -> None:
-        self.ends, self.last = 0, b"\n"
-
-    def add(self, text: bytes) -> None:
-        if not text:
-            return
-        returns = text.count(b"\r")
-        joined = text.count(b"\r\n") if returns else 0
-        self.ends += text.count(b"\n") + returns - joined - (self.last == b"\r" and text.startswith(b"\n"))
-        self.last = text[-1:]
-
-    @property
-    def lines(self) -> int:
-        """Those that ended, and the last one if it did not."""
-        return self.ends + (self.last not in (b"\n", b"\r"))
-
-
-class Utf8(io.RawIOBase):
-    """The text of a source as UTF-8, whatever it was written in."""
-
-    def __init__(self, source: ByteSource, encoding: str | None) -> None:
-        self.decoder = Decoder(source, encoding)
-        self.source, self.stream = source, source.open()
-        self.ready = b""
-        self.line_ends = LineEnds()
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self.ready:
-            with self.source.reading():
-                raw = self.stream.read(len(buffer))
-            self.ready = self.decoder.decode(raw, final=not raw).encode("utf-8", "backslashreplace")
-            self.line_ends.add(self.ready)
-            if not raw:
-                break
-        taken, self.ready = self.ready[: len(buffer)], self.ready[len(buffer) :]
-        buffer[: len(taken)] = taken
-        return len(taken)
-
-    def close(self) -> None:
-        if not self.closed:
-            self.stream.close()
-        super().close()
-
-
-def encoding_of(source: ByteSource, encoding: str | None) -> str:
-    """The encoding that is given; without one, what a byte-order mark says, or UTF-8."""
-    if encoding is None:
-        head = source.head()[:3]
-        return next((name for mark, name in _MARKS.items() if head.startswith(mark)), "utf-8")
-    try:
-        with suppress(UnicodeError):  # one byte may be too few for a character
-            b" ".decode(encoding)
-    except LookupError:
-        raise SettingError(f"no encoding is called {encoding!r}; utf-8, cp1252 and utf-16 are common ones.") from None
-    return encoding
 
 
 @contextmanager

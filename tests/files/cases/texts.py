@@ -19,8 +19,8 @@ def by_hand(file: str, rows: int, columns: dict[str, Expected], **reading: objec
     return Case(name, columns, literal(file), f".{ending}", rows=rows, reading=reading)
 
 
-def encoded(name: str, content: bytes, **reading: object) -> Case:
-    return Case(f"encoding_{name}", CITY_COLUMNS, content, rows=4, reading=reading)
+def encoded(name: str, content: bytes, notice: str | None = None) -> Case:
+    return Case(f"encoding_{name}", CITY_COLUMNS, content, rows=4, notice=notice)
 
 
 def text(line_end: str = "\n") -> str:
@@ -116,7 +116,9 @@ ENCODINGS = [
     encoded("utf8", text().encode()),
     encoded("utf8_bom", text().encode("utf-8-sig")),
     encoded("utf16", text().encode("utf-16")),
-    encoded("cp1252", text().encode("cp1252"), encoding="cp1252"),
+    encoded("utf16_without_mark", text().encode("utf-16-le"), "utf-16-le is assumed"),
+    encoded("cp1252", text().encode("cp1252"), "cp1252 is assumed"),
+    encoded("latin1_windows_line_ends", text("\r\n").encode("latin-1"), "cp1252 is assumed"),
     encoded("windows_line_ends", text("\r\n").encode()),
     encoded("old_mac_line_ends", text("\r").encode()),
     encoded("no_last_line_end", text().rstrip("\n").encode()),
