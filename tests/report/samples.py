@@ -9,6 +9,7 @@ import pandas as pd
 
 from maskdiff import ProbeGrid, SequenceDetector, Steps, TableDetector, TextDetector, Training
 from maskdiff.reconstructors import TransformerReconstructor
+from maskdiff.report import ReportBuilder
 
 from ..conftest import make_connections
 
@@ -61,6 +62,13 @@ def services(values: list[str]) -> pd.DataFrame:
     rows = make_connections(len(values), seed=3)
     rows["service"] = pd.Series(values, dtype=object)
     return rows
+
+
+def builder_with_checks() -> ReportBuilder:
+    """Connections to a service never seen, from a file with columns the model never saw, one with a very long name."""
+    builder = ReportBuilder(connections_detector())
+    builder.check_counts.unknown = ["handler", "a_name_" + "that_goes_on_" * 12, "<b>notes</b>"]
+    return builder.add(odd_connections(120, share=0.1).assign(service="gopher"))
 
 
 @cache

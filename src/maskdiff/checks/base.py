@@ -20,6 +20,15 @@ class Check:
     message: str
     details: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def title(self) -> str:
+        """The name as words.
+
+        >>> Check("one_column", "all due to 'id'.").title
+        'One column'
+        """
+        return self.name.replace("_", " ").capitalize()
+
     def to_record(self) -> dict[str, Any]:
         """As a dict of plain values."""
         return {"name": self.name, "message": self.message, "details": dict(self.details)}
@@ -31,7 +40,8 @@ class CheckSettings:
 
     Fewer than `fewest_alarms` alarms say nothing about their number or their columns. One column is named where
     there are more alarms than chance gives, `one_column_share` of them are mostly due to it, and most of these share a
-    value there (all unseen values count as one) or it adds `least_growth` times as much to them as to other rows.
+    value there (all unseen values count as one) or it adds `least_growth` times as much to them as to other rows. So
+    is one token of texts or sequences, where it is the strongest `least_growth` times as often in alarms as elsewhere.
     The number of alarms is far off where it is outside the `interval` that chance allows, `times_promised` times
     too high or too low; as odd rows are what is looked for, too many also need a column that drifted strongly, or a
     share of rows that look normal below `least_normal_share`. A threshold rests on too few calibration rows where

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import numpy as np
-
 from maskdiff.checks.base import Check, CheckSettings
+from maskdiff.checks.chance import alarms_by_chance
 from maskdiff.checks.counts import CheckCounts
 from maskdiff.checks.drifted import DriftedColumn, drift_sentence, drifted_columns
-from maskdiff.codes import Field
+from maskdiff.checks.one_cause import one_column, one_token
 
 
 def unknown_columns(counts: CheckCounts, settings: CheckSettings) -> Check | None:
@@ -62,7 +61,7 @@ def number_of_alarms(counts: CheckCounts, settings: CheckSettings) -> Check | No
     rate = counts.false_alarm_rate
     if rate is None or not counts.rows:
         return None
-    expected, (fewest, most) = rate * counts.rows, _by_chance(counts, rate, settings.interval)
+    expected, (fewest, most) = rate * counts.rows, alarms_by_chance(counts, rate, settings.interval)
     drifted = drifted_columns(counts.codes, settings.most_named) if counts.codes is not None else []
     many = counts.alarms > most and counts.alarms >= max(settings.times_promised * expected, settings.fewest_alarms)
     few = counts.alarms < fewest and counts.alarms * settings.times_promised <= expected
@@ -79,21 +78,6 @@ def number_of_alarms(counts: CheckCounts, settings: CheckSettings) -> Check | No
     return Check(name, (_many if many else _few)(counts, expected, drift_sentence(drifted)), details)
 
 
-def _by_chance(counts: CheckCounts, rate: float, interval: float) -> tuple[float, float]:
-    """The fewest and the most alarms that chance gives where all rows are normal and the promise holds.
-
-    The rate that a threshold truly has is itself uncertain, the more so the fewer calibration rows are above it: it
-    has a beta distribution. Equal calibration scores lower it, so that those above are counted.
-    """
-    from scipy.stats import betabinom
-
-    n = len(counts.calibration)
-    above = int((counts.calibration.scores > counts.calibration.threshold(rate)).sum())
-    tail = (1 - interval) / 2
-    fewest = betabinom.ppf(tail, counts.rows, above, n + 1 - above) if above else 0.0
-    return float(fewest), float(betabinom.ppf(1 - tail, counts.rows, above + 1, n - above))
-
-
 def _other_rows(counts: CheckCounts, settings: CheckSettings, drifted: list[DriftedColumn]) -> bool:
     """Whether many alarms may come from rows that are not like those learned from, rather than from odd ones."""
     strong = any(column.level == "strong" for column in drifted)
@@ -103,7 +87,7 @@ def _other_rows(counts: CheckCounts, settings: CheckSettings, drifted: list[Drif
 def _many(counts: CheckCounts, expected: float, drift: str) -> str:
     rows = "rows labelled normal" if counts.labelled_normal else "rows"
     many = f"About {counts.normal_share:.0%}" if counts.normal_share >= 0.01 else "Hardly any"
-    share = f"{many} of them look like the rows it learned from. "
+    share = f"{many} of them look like the rows that were learned from. "
     either = "" if counts.labelled_normal else "Either many rows are odd, or normal rows have changed. "
     return (
         f"{counts.alarms:,} of {counts.rows:,} {rows} are alarms, far more than the {_about(expected)} that "
@@ -116,53 +100,9 @@ def _few(counts: CheckCounts, expected: float, drift: str) -> str:
     rows = "rows labelled normal" if counts.labelled_normal else "rows"
     return (
         f"{counts.alarms:,} of {counts.rows:,} {rows} are alarms, far fewer than the {_about(expected)} that "
-        f"{_percent(expected / counts.rows)} of normal rows are: these vary less than the rows it was calibrated on. "
-        f"They may be rows it learned from, or only a part of what is normal. {drift}".rstrip()
+        f"{_percent(expected / counts.rows)} of normal rows are: these vary less than the rows of the calibration. "
+        f"They may be the rows that were learned from, or only a part of what is normal. {drift}".rstrip()
     )
-
-
-def one_column(counts: CheckCounts, settings: CheckSettings) -> Check | None:
-    """Nearly all alarms mostly due to one column, where there are more of them than chance gives."""
-    columns = counts.strongest
-    if columns is None or len(columns.schema) < 2 or counts.alarms < settings.fewest_alarms:
-        return None
-    rate = counts.false_alarm_rate
-    # The few alarms that were promised are often the extremes of one column, and that is as it should be.
-    if rate is not None and counts.alarms <= _by_chance(counts, rate, settings.interval)[1]:
-        return None
-    carried = np.array([by_code.sum() for by_code in columns.carried])
-    at = int(carried.argmax())
-    field, n = columns.schema.fields[at], int(carried[at])
-    # A column of many values is surprising in every row: it is to blame where the alarms share a value, or it grew.
-    to_blame = 2 * columns.carried[at].max() > n or columns.growth(at) >= settings.least_growth
-    if n < settings.one_column_share * counts.alarms or not to_blame:
-        return None
-    what, unseen = _what_is_odd(field, columns.carried[at]), int(columns.carried[at][-1])
-    message = f"{n:,} of {counts.alarms:,} alarms are mostly due to the column {field.name!r}: {what}."
-    if field.name in counts.detector.encoder_.feature_names_in_:
-        message += (
-            " If it says nothing about whether a row is odd, as an id does not, learn without it: "
-            f"columns={{{field.name!r}: 'drop'}}."
-        )
-    details = {"column": field.name, "alarms": n, "of": counts.alarms, "unseen": unseen}
-    return Check("one_column", message, details)
-
-
-# A field's type -> what a value there is that has no code.
-_NEVER_SEEN = {
-    "number": "a number beyond all it has seen, or nothing it can read",
-    "date": "a date beyond all it has seen, or nothing it can read",
-}
-
-
-def _what_is_odd(field: Field, by_code: np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:
-    n, most = int(by_code.sum()), int(by_code.argmax())
-    if 2 * by_code[most] <= n:
-        return "its values are known, but unusual in their rows"
-    share = "all have" if by_code[most] == n else f"{by_code[most]:,} have"
-    if most < field.size:
-        return f"{share} {field.label(most)} there"
-    return f"{share} {_NEVER_SEEN.get(field.type, 'a value there that it has never seen')}"
 
 
 def _about(expected: float) -> str:
@@ -178,6 +118,7 @@ RULES: tuple[Callable[[CheckCounts, CheckSettings], Check | None], ...] = (
     unknown_columns,
     few_calibration_rows,
     one_column,
+    one_token,
     number_of_alarms,
 )
 

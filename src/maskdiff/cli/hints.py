@@ -39,7 +39,7 @@ HINTS = {
 # The check that found something -> the flag that is the way out, filled in with its details.
 CHECK_HINTS = {
     "few_calibration_rows": "--false-alarm-rate {higher_rate}",
-    "one_column": "fit with --drop {column}",
+    "one_column": "fit with --drop {drop}",
 }
 
 
@@ -58,7 +58,7 @@ def check_with_hint(check: Check) -> str:
     """What a check says, and behind it the flag that is the way out, where it knows what to set.
 
     >>> from maskdiff.checks import Check
-    >>> check_with_hint(Check("one_column", "all due to 'claim no'.", {"column": "claim no"}))
+    >>> check_with_hint(Check("one_column", "all due to 'claim no'.", {"drop": "claim no"}))
     "all due to 'claim no'. (On the command line: fit with --drop 'claim no'.)"
     """
     known = {name: shlex.quote(str(value)) for name, value in check.details.items() if value is not None}

@@ -15,7 +15,14 @@ import pytest
 from maskdiff.report import write_report
 
 from ..pages import WHEN
-from ..samples import SPAM, connections_detector, odd_connections, some_texts, text_detector
+from ..samples import (
+    SPAM,
+    builder_with_checks,
+    connections_detector,
+    odd_connections,
+    some_texts,
+    text_detector,
+)
 from .lists import WIDE
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -56,6 +63,14 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page about texts, four of them odd."""
     path = tmp_path_factory.mktemp("texts") / "texts.html"
     write_report(text_detector(), some_texts(30, *SPAM), path, when=WHEN)
+    return path
+
+
+@pytest.fixture(scope="package")
+def checks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page that begins with several checks."""
+    path = tmp_path_factory.mktemp("checks") / "checks.html"
+    path.write_text(builder_with_checks().html(when=WHEN), encoding="utf-8")
     return path
 
 

@@ -28,14 +28,21 @@ def test_a_phone_scrolls_tables_and_not_the_page(visit: Any, report: Path, view:
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
+def test_long_names_among_the_checks_fit_a_phone(visit: Any, checks: Path) -> None:
+    page = visit(checks, viewport=PHONE)
+    assert page.locator("#checks dt").count() >= 3
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
 def test_the_theme_follows_the_system_until_the_reader_chooses(visit: Any, report: Path) -> None:
     page = visit(report, color_scheme="dark")
     background = "getComputedStyle(document.body).backgroundColor"
     dark = page.evaluate(background)
+    assert page.inner_text("#theme") == "Light theme"
     page.click("#theme")
     light = page.evaluate(background)
     assert dark != light
-    assert page.locator("#theme").get_attribute("aria-pressed") == "false"
+    assert page.inner_text("#theme") == "Dark theme"
     page.reload()
     assert page.evaluate(background) == light
 

@@ -29,7 +29,7 @@
 
   // Theme ------------------------------------------------------------------------------------------------------------
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
-  const nameTheme = () => $("theme").setAttribute("aria-pressed", String(isDark()));
+  const nameTheme = () => { $("theme").textContent = isDark() ? "Light theme" : "Dark theme"; }; // what a click brings
   $("theme").addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
     try { localStorage.setItem("maskdiff-theme", root.dataset.theme); } catch { /* the choice is not stored */ }
