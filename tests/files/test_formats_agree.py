@@ -105,3 +105,15 @@ def test_a_dataframe_gives_the_same_answer(dtype: Any, rows: pd.DataFrame, from_
     detector = TableDetector("kernel").fit(rows.astype(dtype))
     assert learned(detector) == learned(from_csv[0])
     np.testing.assert_allclose(detector.anomaly_score(rows.astype(dtype).head(NEW_ROWS)), from_csv[1], rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::maskdiff.errors.MaskdiffWarning")
+@pytest.mark.parametrize("ending", FORMATS)
+def test_numbers_that_are_dates_give_the_same_answer_as_numbers_and_as_texts(ending: str, tmp_path: Path) -> None:
+    moments = pd.date_range("2024-01-01", periods=60, freq="31h")
+    seconds = moments.astype("datetime64[s]").astype(np.int64)
+    rows = pd.DataFrame({"created_at": seconds, "booked": moments.strftime("%Y%m%d").astype(np.int64), "n": range(60)})
+    detector, scores = fitted(rows, tmp_path, ending)
+    expected, wanted = fitted(rows, tmp_path, "csv")
+    assert learned(detector) == learned(expected)
+    np.testing.assert_allclose(scores, wanted, rtol=1e-6)

@@ -36,6 +36,7 @@ def test_rows_that_are_not_normal_are_left_out(tmp_path):
 DAYS = pd.date_range("2024-01-01", periods=120, freq="D")
 
 
+@pytest.mark.filterwarnings("ignore:.*written yyyymmdd:maskdiff.errors.AmbiguousColumnWarning")
 @pytest.mark.parametrize("written", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d %b %Y", "%Y%m%d", "%d-%m-%y %I:%M %p"])
 def test_dates_in_any_format_make_the_same_model_and_the_same_scores(written, tmp_path):
     _write(tmp_path / "normal.csv", [*DAYS, *DAYS], written)

@@ -14,7 +14,7 @@ from maskdiff.encoders.table.beyond import end_notes, excess_beyond
 from maskdiff.encoders.table.codings import Bins, Levels, coding_from
 from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, NumericType
 from maskdiff.encoders.table.columns import Column
-from maskdiff.encoders.table.recognition import marked
+from maskdiff.encoders.table.recognition import marked, written
 from maskdiff.errors import ModelFileError
 
 
@@ -30,7 +30,7 @@ class ColumnCoder:
 
     def encode(self, column: Column) -> NDArray[np.int64]:
         """Codes of the column's cells, shape (n,); each depends on its own cell alone."""
-        column = marked(column, self.marks)
+        column = self.marked(column)
         missing = self.field.size - self.has_missing
         if column.is_empty:
             codes = np.full(len(column.array), missing, np.int64)
@@ -59,7 +59,11 @@ class ColumnCoder:
             return self.coding.notes(self.column_type, column)
         if self.coding.range is None or column.is_empty:
             return [""] * len(column.array)
-        return end_notes(self._numbers(column), self.coding.range, self._ends())
+        return end_notes(self._numbers(self.marked(column)), self.coding.range, self._ends())
+
+    def marked(self, column: Column) -> Column:
+        """The column with the cells that are marks apart from the others."""
+        return marked(written(column, self.column_type), self.marks) if self.marks else column
 
     def _numbers(self, column: Column) -> FloatArray:
         assert isinstance(self.column_type, NumericType)

@@ -166,8 +166,9 @@ class DerivedField:
 
 
 def moments_of(coder: ColumnCoder, column: Column) -> FloatArray:
-    """The ticks of a date column, NaN where missing, shape (n,)."""
+    """The ticks of a date column, NaN where missing and for marks, shape (n,)."""
     assert isinstance(coder.column_type, NumericType)
+    column = coder.marked(column)
     return np.full(len(column.array), np.nan) if column.is_empty else coder.column_type.numbers(column)
 
 

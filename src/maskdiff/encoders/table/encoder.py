@@ -43,7 +43,8 @@ class TableEncoder(Parameters):
       year. With `tails` = 0, and for times and durations, the end bins are open-ended.
     - Texts are what they stand for, decided over all rows: numbers however they are written (1.234,56, $8,108.28),
       dates, truth values, else categories; whole numbers with a leading zero, such as zip codes, stay categories.
-      Columns of a declared type, pandas' categoricals too, are what they declare.
+      Columns of a declared type, pandas' categoricals too, are what they declare, but numbers that stand for dates
+      (20240925, or seconds since 1970 in a column called created_at) are dates, with an `AmbiguousColumnWarning`.
     - Numbers may have a few other texts among them, such as "unknown" or "-": values of their own beside the bins.
     - NaN, None, NA and NaT are missing, and so are empty texts, "NA", "null" and the others of `missing.MISSING`: a
       code of its own where the normal rows had missing values, unseen elsewhere. A constant column has one code;

@@ -45,8 +45,8 @@ def give_notices(statistics: TableStatistics, kept: Sequence[ColumnStatistics], 
     if useless:
         warnings.warn(f"left out: {reasons(useless)}. {KEEP_HINT}", LeftOutWarning, stacklevel=_CALLER)
     doubts = statistics.doubts()
-    for name in (learned.name for learned in kept if learned.name in doubts):
-        notice = AmbiguousColumnWarning(f"column {name!r}: {doubts[name]}.", setting="decimal")
+    for name in (learned.name for learned in kept if learned.requested is None and learned.name in doubts):
+        notice = AmbiguousColumnWarning(f"column {name!r}: {doubts[name].doubt}.", setting=doubts[name].setting)
         warnings.warn(notice, stacklevel=_CALLER)
     near = {learned.name: f"{learned.key.n_distinct:,} values" for learned in kept if learned.is_near_id}
     if near:

@@ -2,7 +2,7 @@
 
 Each column type says which texts are its own (`ColumnType.text_fit`); the most special one that all texts fit is taken,
 else they are categories. Recognition sees the rows in batches and merges like statistics do. Columns of a declared
-type, numbers, dates, categoricals, are what they declare.
+type, dates, categoricals, are what they declare, and numbers too, unless they stand for dates as texts would: 20240925.
 """
 
 from __future__ import annotations
@@ -15,23 +15,39 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskdiff.encoders.table.arrays import is_text
+from maskdiff.encoders.table.arrays import canonical_texts, is_text
 from maskdiff.encoders.table.column_types import CATEGORY, ColumnType, NumericType, most_special_first
 from maskdiff.encoders.table.column_types.base import Found, TextFit
 from maskdiff.encoders.table.column_types.date_order import choose_orders, without_other_order
+from maskdiff.encoders.table.column_types.numbers import NumberType
 from maskdiff.encoders.table.columns import Column
 from maskdiff.encoders.table.input import Table, column_of, read_table
 from maskdiff.encoders.table.missing import MissingTexts
 
+# So many cells of a declared type are looked at first.
+_FIRST_LOOK = 100
+
 
 class TextRecognition:
-    """The types one column of texts may still have; `requested` is the one the user named, None to go by the texts."""
+    """The types one column of texts may still have; `requested` is the one the user named, None to go by the texts.
 
-    def __init__(self, name: str = "", requested: ColumnType | None = None, *, day_first: bool | None = None) -> None:
-        named = tuple(one for one in most_special_first() if one.fits_name(name))
-        types = (one for one in named if requested is None or one.general == requested.name)
-        possible = without_other_order(tuple(types), day_first)
-        self.fits = [fit for one in possible if (fit := one.text_fit()) is not None]
+    With `numbers` these are only the types that numbers of a declared type may stand for.
+    """
+
+    def __init__(
+        self,
+        name: str = "",
+        requested: ColumnType | None = None,
+        *,
+        day_first: bool | None = None,
+        numbers: bool = False,
+    ) -> None:
+        types = (one for one in most_special_first() if one.reads_numbers or not numbers)
+        possible = (
+            one for one in types if (one.fits_name(name) if requested is None else one.general == requested.name)
+        )
+        ordered = without_other_order(tuple(possible), day_first)
+        self.fits = [fit for one in ordered if (fit := one.text_fit()) is not None]
         self.seen = False
 
     def add(self, texts: pa.Array) -> None:
@@ -43,6 +59,12 @@ class TextRecognition:
         for fit in self._alive:
             fit.add(values, counts)
         self.seen = True
+
+    def add_numbers(self, numbers: pa.Array) -> None:
+        """One more batch of cells of a declared type. Some settle it for most columns, and are quickly looked at."""
+        for part in (numbers[:_FIRST_LOOK], numbers[_FIRST_LOOK:]):
+            if not self.settled:
+                self.add(number_texts(part))
 
     def merge(self, other: TextRecognition) -> None:
         """What was found in rows that follow these."""
@@ -70,7 +92,7 @@ class TextRecognition:
 
 
 class TableRecognition:
-    """What the columns of texts of a table stand for, but for those in `dropped`."""
+    """What the columns of texts of a table stand for, and those of numbers, but for the columns in `dropped`."""
 
     def __init__(
         self,
@@ -83,6 +105,7 @@ class TableRecognition:
         self.requested, self.dropped, self.decimal, self.day_first = requested, dropped, decimal, day_first
         self.missing = missing or MissingTexts()
         self.columns: dict[str, TextRecognition] = {}
+        self.numbers: dict[str, TextRecognition] = {}
         self.rows = 0
 
     def add(self, table: Table) -> None:
@@ -92,18 +115,27 @@ class TableRecognition:
             if not self._is_settled(name):
                 column = self.missing.applied(column_of(table, place, name))
                 if is_recognisable(column):
-                    self._recognition(name).add(column.array)
+                    self._of_texts(name).add(column.array)
+                elif holds_numbers(column):
+                    self._of_numbers(name).add_numbers(column.array)
 
     def merge(self, other: TableRecognition) -> None:
         """What was found in rows that follow these."""
         self.rows += other.rows
         for name, found in other.columns.items():
-            self._recognition(name).merge(found)
+            self._of_texts(name).merge(found)
+        for name, found in other.numbers.items():
+            self._of_numbers(name).merge(found)
 
-    def _recognition(self, name: str) -> TextRecognition:
+    def _of_texts(self, name: str) -> TextRecognition:
         if name not in self.columns:
             self.columns[name] = TextRecognition(name, self.requested.get(name), day_first=self.day_first)
         return self.columns[name]
+
+    def _of_numbers(self, name: str) -> TextRecognition:
+        if name not in self.numbers:
+            self.numbers[name] = TextRecognition(name, self.requested.get(name), numbers=True)
+        return self.numbers[name]
 
     def _is_settled(self, name: str) -> bool:
         requested = self.requested.get(name)
@@ -113,15 +145,17 @@ class TableRecognition:
     @property
     def settled(self) -> bool:
         """Whether no further batch of the same columns can change the answer."""
-        return all(one.settled for one in self.columns.values())
+        return all(one.settled for one in (*self.columns.values(), *self.numbers.values()))
 
     def found(self) -> dict[str, Found]:
-        """What each column of texts stands for."""
+        """What each column of texts stands for, and each of numbers that are more than numbers."""
         proven = {sign for one in self.columns.values() if (sign := one.proven_decimal)}
         decimal = self.decimal or (proven.pop() if len(proven) == 1 else None)
         fitting = {name: one.found(decimal) for name, one in self.columns.items()}
         chosen = choose_orders({name: tuple(one.column_type for one in types) for name, types in fitting.items()})
         taken = {name: next(one for one in types if one.column_type is chosen[name]) for name, types in fitting.items()}
+        numbers = {name: one.found()[0] for name, one in self.numbers.items() if name not in taken}
+        taken |= {name: one for name, one in numbers.items() if one.column_type is not CATEGORY}
         return {name: one.with_marks() for name, one in taken.items()}
 
     def typed(self, batch: pa.Table, found: Mapping[str, Found]) -> pa.Table:
@@ -140,8 +174,29 @@ def is_recognisable(column: Column) -> bool:
     return column.type is CATEGORY and is_text(column.array.type)
 
 
+def holds_numbers(column: Column) -> bool:
+    """Whether a column holds numbers that somebody declared to be numbers."""
+    return isinstance(column.type, NumberType)
+
+
+def written(column: Column, column_type: ColumnType) -> Column:
+    """The column as texts, where its numbers stand for what the type reads: 20240925."""
+    if not (column_type.reads_numbers and holds_numbers(column)):
+        return column
+    return replace(column, array=number_texts(column.array), type=CATEGORY)
+
+
+def number_texts(numbers: pa.Array) -> pa.Array:
+    """Numbers in plain digits, whatever type they are of."""
+    if is_text(numbers.type):
+        return numbers
+    distinct = numbers.dictionary_encode()
+    return pa.array(canonical_texts(distinct.dictionary), pa.large_string()).take(distinct.indices)
+
+
 def typed(column: Column, column_type: ColumnType) -> Column:
-    """A column to learn from, its texts as what they stand for."""
+    """A column to learn from, its cells as what they stand for."""
+    column = written(column, column_type)
     if not is_recognisable(column) or column.is_empty:
         return column
     column = marked(column, column_type.marks)

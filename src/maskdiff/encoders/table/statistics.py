@@ -249,9 +249,9 @@ class TableStatistics:
         column, found = self.missing.applied(column), self.text_types.get(column.name)
         return column if found is None else typed(column, found.column_type)
 
-    def doubts(self) -> dict[str, str]:
-        """Columns whose texts could have been read otherwise, and how."""
-        return {name: found.doubt for name, found in self.text_types.items() if found.doubt and name in self.columns}
+    def doubts(self) -> dict[str, Found]:
+        """Columns that could have been read otherwise."""
+        return {name: found for name, found in self.text_types.items() if found.doubt and name in self.columns}
 
     def merge(self, other: TableStatistics) -> None:
         """What was learned from rows that follow these."""

@@ -9,8 +9,15 @@ import pyarrow as pa
 
 from maskdiff.encoders.table.column_types.base import ColumnType, Key, NumericType, escaped
 from maskdiff.encoders.table.column_types.categories import BooleanType, CategoryType
-from maskdiff.encoders.table.column_types.dates import FORMATTED, DateType, DurationType, TimeType
+from maskdiff.encoders.table.column_types.dates import (
+    DAY_FIRST_DATE,
+    MONTH_FIRST_DATE,
+    DateType,
+    DurationType,
+    TimeType,
+)
 from maskdiff.encoders.table.column_types.derived import DifferenceType, HourType, WeekdayType
+from maskdiff.encoders.table.column_types.numbered_dates import NUMBERED
 from maskdiff.encoders.table.column_types.numbers import IntegerType, NumberType
 
 __all__ = [
@@ -37,7 +44,7 @@ COLUMN_TYPES: dict[str, ColumnType] = {
     "number": NumberType(),
     "integer": IntegerType(),
     "boolean": BooleanType(),
-    **{one.name: one for one in FORMATTED},
+    **{one.name: one for one in (*NUMBERED, MONTH_FIRST_DATE, DAY_FIRST_DATE)},
     "date": DateType(),
     "time": TimeType(),
     "duration": DurationType(),

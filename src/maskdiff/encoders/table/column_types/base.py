@@ -34,11 +34,12 @@ RESERVED = ("", "missing", "rare", "unseen")
 
 @dataclass(frozen=True)
 class Found:
-    """What a column of texts stands for, and what may be wrong with that, if both of two answers fit."""
+    """What a column stands for, and what may be wrong with that, if two answers fit; `setting` names the other one."""
 
     column_type: ColumnType
     doubt: str | None = None
     marks: tuple[str, ...] = ()
+    setting: str | None = None
 
     def with_marks(self) -> Found:
         """The same, its type one that knows the marks among its values."""
@@ -151,6 +152,8 @@ class ColumnType:
 
     # Texts -----------------------------------------------------------------------------------------------------------
 
+    # Whether numbers of a declared type may stand for it, as 20240925 does for a date.
+    reads_numbers = False
     # What every text of such a column matches, without the spaces around it; None: no texts are taken for this type.
     text_pattern: str | None = None
     # Texts that are values of their own beside what the type reads: "unknown" among numbers.

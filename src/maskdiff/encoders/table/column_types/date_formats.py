@@ -49,10 +49,12 @@ class DateFormat:
     name: str
     pattern: str
     read: Callable[[Mapping[str, str | None]], int]
+    # What is read once a column is known to be written this way, where that is more than what it is recognised by.
+    wider: str | None = None
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
-        return re.compile(self.pattern)
+        return re.compile(self.wider or self.pattern)
 
     def ticks(self, text: str) -> int | None:
         """The moment this text stands for, None if it is not written this way or there is no such day."""
@@ -113,7 +115,8 @@ def _zone(text: str | None) -> timezone:
 
 
 def _seconds(parts: Mapping[str, str | None]) -> int:
-    return int(parts["count"] or 0) * 1_000_000
+    microseconds = int((parts["fraction"] or "").ljust(6, "0")[:6])
+    return int(parts["count"] or 0) * 1_000_000 + microseconds
 
 
 def _milliseconds(parts: Mapping[str, str | None]) -> int:
@@ -138,11 +141,22 @@ UNAMBIGUOUS = (
 _END = rf"(?P<second_mark>[./-]){_SHORT_YEAR}{_TIME}"
 DAY_FIRST = DateFormat("dd/mm/yyyy", rf"^{_DAY}(?P<mark>[./-]){_MONTH}{_END}", _marked_moment)
 MONTH_FIRST = DateFormat("mm/dd/yyyy", rf"^{_MONTH}(?P<mark>[/-]){_DAY}{_END}", _marked_moment)
-COMPACT = DateFormat("yyyymmdd", r"^(?P<year>(?:19|20)[0-9]{2})(?P<month>[0-9]{2})(?P<day>[0-9]{2})$", moment)
-# From 1980 to 2100.
-SECONDS = DateFormat("epoch seconds", r"^(?P<count>3[2-9][0-9]{7}|[4-9][0-9]{8}|[1-3][0-9]{9}|40[0-9]{8})$", _seconds)
+# 99991231 is how systems write that a contract has no end.
+COMPACT = DateFormat("yyyymmdd", r"^(?P<year>(?:19|20)[0-9]{2}|9999)(?P<month>[0-9]{2})(?P<day>[0-9]{2})$", moment)
+# From 1980 to 2100; a column of such numbers may later hold any moment.
+_SINCE_1980 = r"3[2-9][0-9]{7}|[4-9][0-9]{8}|[1-3][0-9]{9}|40[0-9]{8}"
+_FRACTION = r"(?:\.(?P<fraction>[0-9]{1,9}))?"
+SECONDS = DateFormat(
+    "epoch seconds",
+    rf"^(?P<count>{_SINCE_1980}){_FRACTION}$",
+    _seconds,
+    rf"^(?P<count>-?[0-9]{{1,12}}){_FRACTION}$",
+)
 MILLISECONDS = DateFormat(
-    "epoch milliseconds", r"^(?P<count>3[2-9][0-9]{10}|[4-9][0-9]{11}|[1-3][0-9]{12}|40[0-9]{11})$", _milliseconds
+    "epoch milliseconds",
+    rf"^(?P<count>(?:{_SINCE_1980})[0-9]{{3}})$",
+    _milliseconds,
+    r"^(?P<count>-?[0-9]{1,15})$",
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from datetime import date, time, timedelta
 from functools import reduce
@@ -18,11 +17,8 @@ from maskdiff.encoders.table.arrays import DAY, is_text, ticks
 from maskdiff.encoders.table.cells import duration_text, moment_text, parse_duration, parse_time, time_text
 from maskdiff.encoders.table.column_types.base import ColumnType, Key, NumericType, first_distinct, type_error
 from maskdiff.encoders.table.column_types.date_formats import (
-    COMPACT,
     DAY_FIRST,
-    MILLISECONDS,
     MONTH_FIRST,
-    SECONDS,
     UNAMBIGUOUS,
     DateFormat,
     parse_date,
@@ -69,7 +65,8 @@ class TickType(NumericType):
     def numbers(self, column: Column) -> FloatArray:
         if not self.holds(column.array.type):
             return super().numbers(column)
-        return np.where(column.missing, np.nan, ticks(column.array))
+        # Marks are null too, though not missing.
+        return np.where(column.array.is_null().to_numpy(zero_copy_only=False), np.nan, ticks(column.array))
 
     def texts(self, keys: Sequence[Any]) -> list[str]:
         return [self.tick_text(key) for key in keys]
@@ -130,9 +127,9 @@ class FormattedDateType(DateType):
 
     general = "date"
 
-    def __init__(self, name: str, own: DateFormat, hint: str | None = None) -> None:
-        self.name, self.own, self.hint = name, own, hint
-        self.formats = (own,) if hint or own is COMPACT else (own, *UNAMBIGUOUS)
+    def __init__(self, name: str, own: DateFormat) -> None:
+        self.name, self.own = name, own
+        self.formats = (own, *UNAMBIGUOUS)
 
     def is_arrow(self, arrow_type: pa.DataType) -> bool:
         return False
@@ -144,23 +141,9 @@ class FormattedDateType(DateType):
         ticks = self.own.ticks(text.strip())
         return super().key(text) if ticks is None else ticks
 
-    def fits_name(self, name: str) -> bool:
-        return self.hint is None or re.search(self.hint, name) is not None
 
-
-# Names of columns whose large integers are moments: created_at, startTime, ts, "event date".
-MOMENT_NAME = (
-    r"(?i:^|[^a-z])(?i:ts|at|on|time|date|datetime|timestamp|epoch|unix|when)(?i:$|[^a-z])|[a-z](?:At|Time|Date)$"
-)
 MONTH_FIRST_DATE = FormattedDateType("month_first_date", MONTH_FIRST)
 DAY_FIRST_DATE = FormattedDateType("day_first_date", DAY_FIRST)
-FORMATTED = (
-    FormattedDateType("epoch_seconds", SECONDS, MOMENT_NAME),
-    FormattedDateType("epoch_milliseconds", MILLISECONDS, MOMENT_NAME),
-    FormattedDateType("compact_date", COMPACT),
-    MONTH_FIRST_DATE,
-    DAY_FIRST_DATE,
-)
 
 
 class TimeType(TickType):

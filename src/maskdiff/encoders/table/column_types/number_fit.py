@@ -169,7 +169,7 @@ class NumberFit(TextFit):
         whole = not (writing.has_fractions or points or self.huge)
         column_type = self.column_type.written(writing.format, whole, writing.example)
         doubt = self._doubt(best, writing) if decimal is None else None
-        return Found(column_type, doubt, tuple(sorted(writing.marks)))
+        return Found(column_type, doubt, tuple(sorted(writing.marks)), setting="decimal")
 
     def _doubt(self, best: list[Writing], writing: Writing) -> str | None:
         """Which texts could have been read otherwise, and how, None where there are none."""
