@@ -88,7 +88,14 @@ METHODS: dict[str, Method] = {
 }
 
 
-def chosen(wanted: Iterable[str], methods: Mapping[str, Method] = METHODS) -> list[str]:
+class Grouped(Protocol):
+    """What is chosen among: each belongs to a group."""
+
+    @property
+    def group(self) -> str: ...
+
+
+def chosen(wanted: Iterable[str], methods: Mapping[str, Grouped] = METHODS) -> list[str]:
     """The methods meant, in order, each once; "all" and the groups "ours", "baselines", ... stand for several.
 
     >>> chosen(["mlp", "ours"])

@@ -14,16 +14,22 @@ from queue import SimpleQueue
 
 from maskdiff.bench.runs.measure import Record, Run, failure
 from maskdiff.bench.runs.records import RecordFile, latest, run_of
-from maskdiff.bench.runs.tasks import Task, execute
+from maskdiff.bench.runs.tasks import Study, execute
 from maskdiff.bench.runs.timing import TimeLeft, span
 from maskdiff.errors import SettingError
 
 Execute = Callable[[Run], Record]
+Outcome = Callable[[Record], str]
 Say = Callable[[str], None]
 
 
+def roc_and_pr(record: Record) -> str:
+    """What a run gave, in a few words."""
+    return f"ROC {100 * record['roc_auc']:.2f}, PR {100 * record['pr_auc']:.2f}"
+
+
 def run_bench(
-    task: Task,
+    task: Study,
     out: str | os.PathLike[str],
     *,
     sets: Iterable[str] = ("all",),
@@ -32,15 +38,19 @@ def run_bench(
     device: str = "auto",
     jobs: int = 1,
     say: Say | None = None,
+    execute: Callable[..., Record] = execute,
+    outcome: Outcome = roc_and_pr,
 ) -> list[Record]:
     """Measure every method on every data set with every seed; one record a run is added to `out`.
 
     Runs that `out` already holds a result of are skipped, those that failed are tried again. `say` gets a line for
     every run that ends (standard error unless given). Returns the latest record of each of these runs.
+
+    `execute(run, task=, device=)` does one run, and `outcome` says in a few words what it gave: see `tasks.execute`.
     """
     runs = [Run(*each) for each in product(task.set_names(sets), task.method_names(methods), seeds)]
     executed = partial(execute, task=task, device=device)
-    return run_all(runs, out, executed, task=task.name, jobs=jobs, device=device, say=say)
+    return run_all(runs, out, executed, task=task.name, jobs=jobs, device=device, say=say, outcome=outcome)
 
 
 def run_all(
@@ -52,6 +62,7 @@ def run_all(
     jobs: int = 1,
     device: str = "auto",
     say: Say | None = None,
+    outcome: Outcome = roc_and_pr,
 ) -> list[Record]:
     """Execute the runs `out` has no result of, `jobs` at a time."""
     if jobs < 1:
@@ -59,7 +70,7 @@ def run_all(
     file = RecordFile(out)
     done = {run_of(record) for record in file.records if record["status"] == "ok"}
     left = [run for run in runs if run not in done]
-    progress = _Reports(len(runs), TimeLeft(left, file.records, jobs), say or _to_stderr)
+    progress = _Reports(len(runs), TimeLeft(left, file.records, jobs), say or _to_stderr, outcome)
     results = map(execute, left) if jobs == 1 else _in_processes(left, execute, jobs, device)
     for record in results:
         file.add({"task": task, **record})
@@ -116,8 +127,8 @@ def _to_stderr(line: str) -> None:
 class _Reports:
     """A line per run: how it went, and how long the rest may take."""
 
-    def __init__(self, total: int, left: TimeLeft, say: Say) -> None:
-        self.total, self.left, self.say = total, left, say
+    def __init__(self, total: int, left: TimeLeft, say: Say, outcome: Outcome) -> None:
+        self.total, self.left, self.say, self.outcome = total, left, say, outcome
         if len(left) < total:
             say(f"{total - len(left)} of {total} runs were done before")
 
@@ -125,11 +136,9 @@ class _Reports:
         self.left.ended(record)
         name = f"{record['set']} {record['method']} seed {record['seed']}"
         about = f"about {span(self.left.seconds())} left"
-        self.say(f"[{self.total - len(self.left)}/{self.total}] {name}: {_outcome(record)}; {about}")
+        self.say(f"[{self.total - len(self.left)}/{self.total}] {name}: {self._result(record)}; {about}")
 
-
-def _outcome(record: Record) -> str:
-    if record["status"] != "ok":
-        return f"failed, {record['error'].splitlines()[0]}"
-    seconds = record["fit_seconds"] + record["score_seconds"]
-    return f"ROC {100 * record['roc_auc']:.2f}, PR {100 * record['pr_auc']:.2f} in {seconds:.1f} s"
+    def _result(self, record: Record) -> str:
+        if record["status"] != "ok":
+            return f"failed, {record['error'].splitlines()[0]}"
+        return f"{self.outcome(record)} in {record['fit_seconds'] + record['score_seconds']:.1f} s"

@@ -17,21 +17,25 @@ from maskdiff.bench.runs.text_methods import EMBEDDED, SEQUENCE_METHODS, text_me
 from maskdiff.errors import SettingError
 
 
-class Task(Protocol):
-    """A benchmark; `warm_up`: on how many rows a method is fitted before it is timed."""
+class Study(Protocol):
+    """What can be measured, however it is done."""
 
     @property
     def name(self) -> str:
         """What its records are marked with."""
-
-    @property
-    def warm_up(self) -> int: ...
 
     def set_names(self, wanted: Iterable[str]) -> list[str]:
         """The data sets meant."""
 
     def method_names(self, wanted: Iterable[str]) -> list[str]:
         """The methods meant."""
+
+
+class Task(Study, Protocol):
+    """A benchmark of row scores; `warm_up`: on how many rows a method is fitted before it is timed."""
+
+    @property
+    def warm_up(self) -> int: ...
 
     def split(self, run: Run) -> Split:
         """What a run is given."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,6 +16,7 @@ SMALL_TABLES = "results/more/small-tables.jsonl"
 MORE_TABLES = "results/more/more-tables.jsonl"
 AUTHORS = "results/more/authors.jsonl"
 TEXT_SPEED = "results/more/text-speed.jsonl"
+CELLS = "results/more/cells.jsonl"
 LARGE_FILE = "results/more/large-file.jsonl"
 
 
@@ -77,6 +78,32 @@ def more_tables(
 
     task = MoreTables(data)
     return measure(ctx.obj, task, out, sets=sets, methods=methods, seeds=range(seeds), device=device, jobs=jobs)
+
+
+def cells(
+    ctx: typer.Context,
+    data: Data = None,
+    sets: Annotated[
+        Names, typer.Option(metavar="NAMES", help="Data sets by name, paths of CSV files, or all; bank+2%: one file.")
+    ] = ["all"],  # noqa: B006
+    methods: Methods = ["all"],  # noqa: B006
+    part: Annotated[
+        str, typer.Option(metavar="unseen|file|all", help="Errors in unseen rows, in one file alone, or both.")
+    ] = "all",
+    seeds: Seeds = 5,
+    out: Annotated[str, record_file(CELLS)] = CELLS,
+    device: Device = "auto",
+    jobs: Jobs = 1,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> int:
+    """Plant wrong cells in normal rows, and measure whether row and cell are found and the true value suggested."""
+    from maskdiff.bench.studies.cells import study
+
+    task, runs = study.PlantedCells(data, part), {"execute": study.execute_cells, "outcome": study.outcome}
+    settings: dict[str, Any] = {"seeds": range(seeds), "device": device, "jobs": jobs, **runs}
+    return measure(ctx.obj, task, out, sets=sets, methods=methods, **settings)
 
 
 def authors(
@@ -156,6 +183,7 @@ STUDIES: dict[str, Callable[..., int | None]] = {
     "contamination": contamination,
     "small-tables": small_tables,
     "more-tables": more_tables,
+    "cells": cells,
     "authors": authors,
     "text-speed": text_speed,
     "large-file": large_file,

@@ -1,0 +1,138 @@
+"""What is measured: a detector that judges rows and the cells in them. N rows, C columns, F fields of our detectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import numpy as np
+
+from maskdiff.calibration import Calibration
+from maskdiff.codes import BoolArray, FloatArray, IntArray
+from maskdiff.detectors import TableDetector
+from maskdiff.detectors.verdicts import Verdicts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """How odd each row is (N,), whether it is an alarm at 1% false alarms (N,), and how odd each cell is (N, C).
+
+    `p_value` (N, C) is that of each cell, None where a detector has none. A cell nothing is said about is -inf odd.
+    `verdicts` is what one of our detectors said, to ask it further.
+    """
+
+    score: FloatArray
+    alarm: BoolArray
+    oddness: FloatArray
+    p_value: FloatArray | None = None
+    verdicts: Verdicts | None = None
+
+
+class CellDetector(Protocol):
+    """What is measured."""
+
+    @property
+    def n_calibration(self) -> int:
+        """By how many rows the threshold was set."""
+
+    def fit(self, X: pd.DataFrame) -> Any:
+        """Learn from normal rows."""
+
+    def judge(self, X: pd.DataFrame) -> Judgement:
+        """Rows and cells."""
+
+    def suggests(self, X: pd.DataFrame, judged: Judgement, column: IntArray, truth: pd.DataFrame) -> BoolArray | None:
+        """Whether the value expected in this column of each row is that of `truth`, (N,); None: it expects nothing."""
+
+
+class OurCells:
+    """A table detector. Only this class knows how its evidence about cells is read."""
+
+    def __init__(self, detector: TableDetector) -> None:
+        self.detector = detector
+
+    @property
+    def n_calibration(self) -> int:
+        return len(self.detector.calibration_)
+
+    def fit(self, X: pd.DataFrame) -> Self:
+        self.detector.fit(X)
+        return self
+
+    def judge(self, X: pd.DataFrame) -> Judgement:
+        verdicts = self.detector.judge(X)
+        oddness = self._by_column(field_oddness(verdicts), verdicts, X)
+        return Judgement(verdicts.anomaly_score, verdicts.is_anomaly, oddness, verdicts=verdicts)
+
+    def suggests(self, X: pd.DataFrame, judged: Judgement, column: IntArray, truth: pd.DataFrame) -> BoolArray:
+        """As a user reads it: the column is among the three reasons, and what was expected there is the true value."""
+        explained = self.detector.explain(X, top=3, verdicts=judged.verdicts)
+        known = self.detector.encoder_.encode(truth)
+        right = np.zeros(len(X), dtype=np.bool_)
+        names = np.asarray(X.columns, dtype=object)[column]
+        fields = {field.name: j for j, field in enumerate(known.schema)}
+        for row, name, expected in zip(explained["row"], explained["column"], explained["expected"], strict=True):
+            if name == str(names[row]):
+                code = int(known.values[row, fields[name]])
+                right[row] = expected not in _SAYS_NOTHING and expected == known.schema.fields[fields[name]].label(code)
+        return right
+
+    def _by_column(self, of_fields: FloatArray, verdicts: Verdicts, X: pd.DataFrame) -> FloatArray:
+        """The columns' part of an array over fields (N, F), as (N, C): a field computed from dates has no cell."""
+        found = np.full(X.shape, -np.inf)
+        place = {str(name): j for j, name in enumerate(X.columns)}
+        for j, field in enumerate(verdicts.codes.schema):
+            if field.name in place:
+                found[:, place[field.name]] = of_fields[:, j]
+        return found
+
+
+# Labels that stand for several values, or for none.
+_SAYS_NOTHING = ("rare", "unseen")
+
+
+def field_oddness(verdicts: Verdicts) -> FloatArray:
+    """How odd each cell is, (N, F): the order in which the reasons for an alarm are given."""
+    return verdicts.contributions
+
+
+class CountingDetector(Protocol):
+    """A simple detector: no threshold of its own."""
+
+    def fit(self, X: pd.DataFrame) -> Any:
+        """Learn from normal rows."""
+
+    def oddness(self, X: pd.DataFrame) -> tuple[FloatArray, FloatArray]:
+        """Of rows (N,) and of cells (N, C)."""
+
+
+class Calibrated:
+    """A simple detector with a threshold from a tenth of the rows, on which it does not learn."""
+
+    def __init__(self, detector: CountingDetector, *, seed: int = 0) -> None:
+        self.detector = detector
+        self.seed = seed
+
+    @property
+    def n_calibration(self) -> int:
+        return len(self.calibration_)
+
+    def fit(self, X: pd.DataFrame) -> Self:
+        order = np.random.default_rng(self.seed).permutation(len(X))
+        n_calibration = min(max(len(X) // 10, 100), len(X) // 3)
+        self.detector.fit(X.iloc[order[n_calibration:]])
+        held_out, _ = self.detector.oddness(X.iloc[order[:n_calibration]])
+        self.calibration_ = Calibration.from_scores(held_out)
+        return self
+
+    def judge(self, X: pd.DataFrame) -> Judgement:
+        score, cells = self.detector.oddness(X)
+        threshold = self.calibration_.threshold(self.calibration_.rate_or_default(None))
+        return Judgement(score, score > threshold, cells)
+
+    def suggests(self, X: pd.DataFrame, judged: Judgement, column: IntArray, truth: pd.DataFrame) -> BoolArray | None:
+        holds_expected = getattr(self.detector, "holds_expected", None)
+        return None if holds_expected is None else holds_expected(truth, column)

@@ -1,0 +1,83 @@
+"""How well planted errors are found: rows, cells in them, and cells over a whole file. N rows, C columns, P planted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.stats import false_discovery_control
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from maskdiff.bench.studies.cells.judgement import Judgement
+from maskdiff.codes import BoolArray, FloatArray, IntArray
+
+FALSE_DISCOVERY_RATE = 0.1
+
+
+def places(oddness: FloatArray, column: IntArray) -> IntArray:
+    """How many cells of its row are named before the one in `column`, shape (P,); ties in the order of the columns.
+
+    >>> places(np.array([[3.0, 1.0, 2.0], [1.0, 1.0, 0.0]]), np.array([2, 1]))
+    array([1, 1])
+    """
+    own = np.take_along_axis(oddness, column[:, None], axis=1)
+    earlier = np.arange(oddness.shape[1]) < column[:, None]
+    return np.asarray(((oddness > own) | ((oddness == own) & earlier)).sum(axis=1))
+
+
+def row_measures(
+    untouched: FloatArray, planted: Judgement, column: IntArray, right: BoolArray | None = None
+) -> dict[str, Any]:
+    """What became of rows with one wrong cell each: counts of rows, and the ROC-AUC beside rows without an error.
+
+    `first` and `three`: the wrong cell is named first, or among the first three; the same `_found`: of those rows that
+    are alarms as well. `right`: what was expected in the wrong cell is what stood there before.
+    """
+    place, found = places(planted.oddness, column), planted.alarm
+    named = {"first": place < 1, "three": place < 3}
+    y = np.repeat([0, 1], [len(untouched), len(column)])
+    return {
+        "n": len(column),
+        "roc_auc": float(roc_auc_score(y, np.concatenate([untouched, planted.score]))) if len(column) else None,
+        "found": int(found.sum()),
+        **{name: int(rows.sum()) for name, rows in named.items()},
+        **{f"{name}_found": int((rows & found).sum()) for name, rows in named.items()},
+        "right": None if right is None else int(right.sum()),
+        "right_first": None if right is None else int((right & named["first"]).sum()),
+    }
+
+
+def cell_measures(oddness: FloatArray, wrong: BoolArray, p_value: FloatArray | None = None) -> dict[str, Any]:
+    """All cells of a file in one order: average precision, and the share of wrong ones among the k oddest.
+
+    k is the number of wrong cells; cells that tie with the last of them are counted in part. With p-values also the
+    cells reported at a false-discovery rate of 10%, and how many of them are wrong.
+    """
+    flat = oddness.ravel()
+    order = np.where(np.isneginf(flat), np.min(flat, where=np.isfinite(flat), initial=0.0) - 1, flat)
+    y = wrong.ravel()
+    return {
+        "n_cells": len(y),
+        "n_wrong": int(y.sum()),
+        "average_precision": float(average_precision_score(y, order)),
+        "precision_at_k": precision_at_k(order, y),
+        **({} if p_value is None else _discoveries(p_value.ravel(), y)),
+    }
+
+
+def precision_at_k(order: FloatArray, wrong: BoolArray) -> float:
+    """The share of wrong cells among the k oddest, k the number of wrong cells; ties count in part.
+
+    >>> precision_at_k(np.array([3.0, 2.0, 2.0, 1.0]), np.array([True, True, False, False]))
+    0.75
+    """
+    k = int(wrong.sum())
+    last = np.sort(order)[-k]
+    above, tied = order > last, order == last
+    in_part = (k - above.sum()) * wrong[tied].mean()
+    return float((wrong[above].sum() + in_part) / k)
+
+
+def _discoveries(p_value: FloatArray, wrong: BoolArray) -> dict[str, int]:
+    reported = false_discovery_control(np.nan_to_num(p_value, nan=1.0)) <= FALSE_DISCOVERY_RATE
+    return {"reported": int(reported.sum()), "reported_wrong": int((reported & wrong).sum())}

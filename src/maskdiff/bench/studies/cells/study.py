@@ -1,0 +1,188 @@
+"""Planted errors: one in every unseen row, or in a share of the cells of one file that is all there is.
+
+Unseen rows: a detector learns from four fifths of a table's normal rows; in a copy of each of the others one cell is
+made wrong. One file: errors are among the rows to learn from too, and each row is judged by a detector that learned
+from the other four fifths. A data set here is a table, "bank", or a table and the share of its cells, "bank+2%".
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskdiff.bench.runs.measure import Record, Run, failure, identity
+from maskdiff.bench.runs.methods import chosen
+from maskdiff.bench.studies.cells.judgement import CellDetector, Judgement
+from maskdiff.bench.studies.cells.measures import cell_measures, row_measures
+from maskdiff.bench.studies.cells.methods import CELL_METHODS
+from maskdiff.bench.studies.cells.planting import PLANTINGS, NormalRows, Planted, plant_one, plant_share
+from maskdiff.bench.studies.cells.tables import learned_and_unseen, names_of_tables, normal_rows
+from maskdiff.errors import SettingError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# What is planted in unseen rows; typos are planted in files alone.
+IN_ROWS = ("another row's value", "contradiction", "never seen")
+SHARES = (0.005, 0.02, 0.05)
+PARTS = ("unseen", "file", "all")
+N_FOLDS = 5
+# Of a file; each of its rows is judged, and five detectors learn.
+MOST_ROWS_OF_A_FILE = 20_000
+
+
+@dataclass(frozen=True)
+class PlantedCells:
+    """Tables from the folder `data`; `part`: errors in unseen rows, in one file, or both."""
+
+    data: str | None = None
+    part: str = "all"
+    name: str = "cells"
+
+    def __post_init__(self) -> None:
+        if self.part not in PARTS:
+            raise SettingError(f"for the part to measure choose one of {', '.join(PARTS)}; got {self.part!r}.")
+
+    def set_names(self, wanted: Iterable[str]) -> list[str]:
+        """Each table with each share; a table that is named with a share is taken with this one alone."""
+        named = []
+        for name in wanted:
+            table, share = table_and_share(name)
+            shares = [share] if share else {"unseen": [0.0], "file": SHARES, "all": [0.0, *SHARES]}[self.part]
+            named += [with_share(each, one) for each in names_of_tables([table]) for one in shares]
+        return list(dict.fromkeys(named))
+
+    def method_names(self, wanted: Iterable[str]) -> list[str]:
+        return chosen(wanted, CELL_METHODS)
+
+
+def with_share(table: str, share: float) -> str:
+    """The name of a table whose cells are wrong by this share.
+
+    >>> with_share("bank", 0.005), with_share("bank", 0)
+    ('bank+0.5%', 'bank')
+    """
+    return f"{table}+{100 * share:g}%" if share else table
+
+
+def table_and_share(name: str) -> tuple[str, float]:
+    """What a name stands for.
+
+    >>> table_and_share("bank+0.5%"), table_and_share("bank")
+    (('bank', 0.005), ('bank', 0.0))
+    """
+    table, plus, share = name.rpartition("+")
+    if not plus or not share.endswith("%"):
+        return name, 0.0
+    try:
+        return table, float(share[:-1]) / 100
+    except ValueError:
+        raise SettingError(f"{name!r} names no share of cells; write it as bank+2%.") from None
+
+
+def execute_cells(run: Run, task: PlantedCells, device: str) -> Record:
+    """Do a run and turn whatever goes wrong into a record."""
+    try:
+        table, share = table_and_share(run.set)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = _one_file(run, task, table, share, device) if share else _unseen_rows(run, task, table, device)
+        notes = sorted({str(warning.message) for warning in caught})
+        return {**identity(run, device), "status": "ok", **found, "warnings": notes}
+    except Exception as error:  # one failed run must not stop the others
+        return failure(run, device, error)
+
+
+def _unseen_rows(run: Run, task: PlantedCells, table: str, device: str) -> Record:
+    learned, unseen = learned_and_unseen(normal_rows(table, task.data, run.seed))
+    clock, detector = _Clock(), _build(run, device)
+    clock.fit(lambda: detector.fit(learned))
+    untouched = clock.score(lambda: detector.judge(unseen))
+    normal, planted = NormalRows(learned), {}
+    for at, name in enumerate(IN_ROWS):
+        errors = plant_one(unseen, PLANTINGS[name](normal), np.random.default_rng([run.seed, at]))
+        planted[name] = _planted(detector, untouched, errors, unseen, clock)
+    return {
+        "planted": planted,
+        "false_alarms": {"0.01": int(untouched.alarm.sum())},
+        "n_normal": len(unseen),
+        "n_calibration": detector.n_calibration,
+        **_size(learned),
+        **clock.seconds,
+    }
+
+
+def _planted(
+    detector: CellDetector, untouched: Judgement, errors: Planted, unseen: pd.DataFrame, clock: _Clock
+) -> dict[str, Any]:
+    if not len(errors.X):
+        return {"n": 0}
+    judged = clock.score(lambda: detector.judge(errors.X))
+    before = unseen.iloc[errors.source].reset_index(drop=True)
+    right = detector.suggests(errors.X, judged, errors.column, before)
+    return row_measures(untouched.score, judged, errors.column, right)
+
+
+def _one_file(run: Run, task: PlantedCells, table: str, share: float, device: str) -> Record:
+    rows = normal_rows(table, task.data, run.seed, MOST_ROWS_OF_A_FILE)
+    normal = NormalRows(rows)
+    plantings = {name: planting(normal) for name, planting in PLANTINGS.items()}
+    errors = plant_share(rows, plantings, share, np.random.default_rng([run.seed, len(plantings)]))
+    oddness, p_value, clock = np.empty(rows.shape), np.full(rows.shape, np.nan), _Clock()
+    for held_out in np.array_split(np.arange(len(rows)), N_FOLDS):  # the rows are shuffled
+        others = np.setdiff1d(np.arange(len(rows)), held_out)
+        detector = _build(run, device)
+        clock.fit(lambda detector=detector, others=others: detector.fit(errors.X.iloc[others]))  # type: ignore[misc]
+        part = errors.X.iloc[held_out].reset_index(drop=True)
+        judged = clock.score(lambda detector=detector, part=part: detector.judge(part))  # type: ignore[misc]
+        oddness[held_out] = judged.oddness
+        p_value[held_out] = np.nan if judged.p_value is None else judged.p_value
+    known = None if np.isnan(p_value).all() else p_value
+    return {"cells": cell_measures(oddness, errors.wrong, known), **_size(rows), **clock.seconds}
+
+
+def _build(run: Run, device: str) -> CellDetector:
+    return CELL_METHODS[run.method].build(run.seed, device)
+
+
+def _size(rows: pd.DataFrame) -> dict[str, int]:
+    return {"n_train": len(rows), "n_features": rows.shape[1]}
+
+
+class _Clock:
+    """Seconds spent on fitting and on scoring."""
+
+    def __init__(self) -> None:
+        self.seconds = {"fit_seconds": 0.0, "score_seconds": 0.0}
+
+    def fit(self, call: Callable[[], Any]) -> Any:
+        return self._timed("fit_seconds", call)
+
+    def score(self, call: Callable[[], Judgement]) -> Judgement:
+        judged: Judgement = self._timed("score_seconds", call)
+        return judged
+
+    def _timed(self, name: str, call: Callable[[], Any]) -> Any:
+        began = time.perf_counter()
+        result = call()
+        self.seconds[name] = round(self.seconds[name] + time.perf_counter() - began, 3)
+        return result
+
+
+def outcome(record: Record) -> str:
+    """What a run gave, in one line."""
+    if "cells" in record:
+        cells = record["cells"]
+        return f"AP {100 * cells['average_precision']:.1f}, precision at k {100 * cells['precision_at_k']:.1f}"
+    alarms = record["false_alarms"]["0.01"] / record["n_normal"]
+    parts = [f"false alarms {alarms:.2%}"]
+    for name, found in record["planted"].items():
+        if found["n"]:
+            first = found["first_found"] / max(1, found["found"])
+            parts.append(f"{name}: found {found['found'] / found['n']:.1%}, first {first:.1%}")
+    return "; ".join(parts)

@@ -1,0 +1,65 @@
+"""The measures, on examples small enough to count by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from maskdiff.bench.studies.cells.judgement import Judgement
+from maskdiff.bench.studies.cells.measures import cell_measures, row_measures
+
+
+def test_rows_and_named_cells_are_counted() -> None:
+    oddness = np.array(
+        [
+            [9.0, 1.0, 2.0, 3.0],  # named first, an alarm
+            [4.0, 1.0, 2.0, 3.0],  # third, an alarm
+            [0.0, 1.0, 2.0, 3.0],  # last, an alarm
+            [9.0, 1.0, 2.0, 3.0],  # first, not noticed
+        ]
+    )
+    judged = Judgement(np.array([5.0, 4.0, 3.0, 1.0]), np.array([True, True, True, False]), oddness)
+    right = np.array([True, True, False, False])
+    found = row_measures(np.array([0.0, 2.0]), judged, np.array([0, 2, 0, 0]), right)
+    assert found == {
+        "n": 4,
+        "roc_auc": pytest.approx(7 / 8),
+        "found": 3,
+        "first": 2,
+        "three": 3,
+        "first_found": 1,
+        "three_found": 2,
+        "right": 2,
+        "right_first": 1,
+    }
+
+
+def test_a_detector_that_expects_nothing_has_no_suggestions() -> None:
+    judged = Judgement(np.array([1.0]), np.array([True]), np.array([[1.0, 0.0]]))
+    found = row_measures(np.array([0.0]), judged, np.array([0]))
+    assert found["right"] is None
+
+
+def test_cells_of_a_file_are_ranked_together() -> None:
+    oddness = np.array([[5.0, 4.0], [3.0, 2.0], [-np.inf, 1.0]])
+    wrong = np.array([[True, False], [True, False], [False, False]])
+    found = cell_measures(oddness, wrong)
+    assert found == {
+        "n_cells": 6,
+        "n_wrong": 2,
+        "average_precision": pytest.approx((1 / 1 + 2 / 3) / 2),
+        "precision_at_k": 0.5,
+    }
+
+
+def test_a_cell_nothing_is_said_about_comes_last() -> None:
+    wrong = np.array([[True, False, False]])
+    assert cell_measures(np.array([[-np.inf, -4.0, -5.0]]), wrong)["average_precision"] == pytest.approx(1 / 3)
+
+
+def test_reported_cells_are_counted_at_a_false_discovery_rate_of_ten_percent() -> None:
+    # Benjamini-Hochberg at 10% of five cells: thresholds 0.02, 0.04, 0.06, ...
+    p_value = np.array([[0.001, 0.03, 0.2, 0.5, np.nan]])
+    wrong = np.array([[True, False, True, False, False]])
+    found = cell_measures(1 - np.nan_to_num(p_value), wrong, p_value)
+    assert (found["reported"], found["reported_wrong"]) == (2, 1)

@@ -1,0 +1,104 @@
+"""`maskdiff bench cells`, from a table to its records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from maskdiff.bench.runs.records import read_records
+from maskdiff.bench.studies.cells.frequency import FrequencyRule
+from maskdiff.bench.studies.cells.methods import CELL_METHODS
+from maskdiff.bench.studies.cells.pair_rule import PairRule
+from maskdiff.bench.studies.cells.study import PlantedCells
+from maskdiff.bench.studies.cells.tables import learned_and_unseen, names_of_tables, normal_rows
+from maskdiff.cli import main
+from maskdiff.errors import SettingError
+
+SAYS = {"cat": "meow", "dog": "woof", "cow": "moo"}
+
+
+@pytest.fixture
+def pets(tmp_path: Path) -> Path:
+    """A user's table: what an animal says follows from what it is."""
+    rng = np.random.default_rng(0)
+    pet = rng.choice(list(SAYS), 300)
+    table = pd.DataFrame({"pet": pet, "says": [SAYS[one] for one in pet], "age": rng.integers(1, 9, 300)})
+    table.to_csv(path := tmp_path / "pets.csv", index=False)
+    return path
+
+
+def test_the_command_measures_a_users_table_and_goes_on_from_there(
+    pets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.jsonl"
+    command = ["bench", "cells", "--sets", f"{pets},{pets}+5%", "--part", "unseen", "--methods", "kernel,frequency"]
+    settings = ["--seeds", "1", "--device", "cpu", "--out", str(out)]
+    assert main([*command, *settings]) == 0
+    assert f"[1/4] {pets} kernel seed 0: false alarms " in capsys.readouterr().err
+    records = {(Path(record["set"]).name, record["method"]): record for record in read_records(out)}
+    kernel, frequency = (records["pets.csv", method]["planted"] for method in ("kernel", "frequency"))
+    assert kernel["contradiction"]["found"] == kernel["contradiction"]["n"] == 60
+    assert frequency["contradiction"]["found"] < 10
+    assert kernel["never seen"]["n"] == 60
+    assert 0 < frequency["contradiction"]["right"] < kernel["contradiction"]["right"]
+    assert records["pets.csv", "kernel"]["n_train"] == 240
+    dirty = {method: records["pets.csv+5%", method]["cells"] for method in ("kernel", "frequency")}
+    assert dirty["kernel"]["n_wrong"] == 45
+    assert dirty["frequency"]["average_precision"] < dirty["kernel"]["average_precision"]
+    assert main([*command, *settings]) == 0
+    assert "4 of 4 runs were done before" in capsys.readouterr().err
+
+
+def test_a_table_is_measured_with_errors_in_unseen_rows_and_in_files_of_each_share(pets: Path) -> None:
+    assert PlantedCells().set_names(["bank"]) == ["bank", "bank+0.5%", "bank+2%", "bank+5%"]
+    assert PlantedCells(part="file").set_names(["bank+1%", "solar"])[:2] == ["bank+1%", "solar+0.5%"]
+    assert PlantedCells(part="unseen").set_names(["all", str(pets)])[-2:] == ["solar", str(pets)]
+    with pytest.raises(SettingError, match="choose one of unseen, file, all"):
+        PlantedCells(part="rows")
+    with pytest.raises(SettingError, match="write it as bank"):
+        PlantedCells().set_names(["bank+two%"])
+
+
+def test_what_is_no_table_is_named() -> None:
+    with pytest.raises(SettingError, match=r"there is no file 'nowhere\.csv'"):
+        names_of_tables(["nowhere.csv"])
+    with pytest.raises(SettingError, match="there is no data set 'nonsense'"):
+        names_of_tables(["nonsense"])
+
+
+def test_rows_are_shuffled_by_the_seed_and_cut_into_learned_and_unseen(pets: Path) -> None:
+    first, again, other = (normal_rows(str(pets), None, seed) for seed in (0, 0, 1))
+    pd.testing.assert_frame_equal(first, again)
+    assert not first.equals(other)
+    assert sorted(first["pet"]) == sorted(other["pet"])
+    learned, unseen = learned_and_unseen(first)
+    assert (len(learned), len(unseen)) == (240, 60)
+    pd.testing.assert_frame_equal(pd.concat([learned, unseen], ignore_index=True), first)
+    assert len(normal_rows(str(pets), None, 0, most=50)) == 50
+
+
+def test_the_rules_know_what_they_can_count() -> None:
+    normal = pd.DataFrame({"pet": ["cat"] * 50 + ["dog"] * 50, "says": ["meow"] * 50 + ["woof"] * 50}, dtype=object)
+    rows = pd.DataFrame({"pet": ["cat", "cat", "cat"], "says": ["meow", "woof", "moo"]}, dtype=object)
+    by_frequency, _ = FrequencyRule().fit(normal).oddness(rows)
+    by_pairs, cells = PairRule().fit(normal).oddness(rows)
+    assert by_frequency[0] == by_frequency[1] < by_frequency[2]  # each value is common by itself
+    assert by_pairs[0] < by_pairs[1] < by_pairs[2]
+    assert cells[2].argmax() == 1
+
+
+@pytest.mark.parametrize("name", [name for name, method in CELL_METHODS.items() if method.group == "baselines"])
+def test_every_baseline_judges_rows_and_cells(name: str, pets: Path) -> None:
+    learned, unseen = learned_and_unseen(normal_rows(str(pets), None, 0))
+    odd = unseen.assign(age=900)
+    detector = CELL_METHODS[name].build(0, "cpu")
+    detector.fit(learned)
+    judged = detector.judge(odd)
+    assert judged.score.shape == judged.alarm.shape == (60,)
+    assert judged.oddness.shape == odd.shape
+    assert (judged.oddness.argmax(axis=1) == 2).all()
+    assert detector.judge(unseen).alarm.mean() < 0.1
+    assert detector.n_calibration == 80
