@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from maskdiff import TableDetector
-from maskdiff.checks import RULES, Check, CheckCounts, CheckSettings, run_checks
+from maskdiff.checks import LEARNED_FROM, RULES, Check, CheckCounts, CheckSettings, run_checks
 from maskdiff.datasets import make_claims
 from maskdiff.errors import SettingError
 
@@ -134,6 +134,40 @@ def test_fewer_alarms_than_promised_say_so(detector):
 
 def test_a_few_rows_that_are_all_odd_are_no_drift(detector):
     assert checked(detector, branches(3, seed=2).assign(branch="x", price=500.0)) == {}
+
+
+# Rows learned from ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parts", [1, 7])
+def test_rows_learned_from_are_named_with_how_many_of_them_there_are(parts):
+    claims = make_claims(1200, seed=0)[0]
+    detector = TableDetector("kernel", progress=False).fit(claims[:800])
+    assert LEARNED_FROM not in checked(detector, claims[800:], parts)
+    check = checked(detector, claims[600:1000], parts)[LEARNED_FROM]
+    assert check.details["seen"] == pytest.approx(200, abs=2)
+    assert check.details["learned_share"] == pytest.approx(0.5, abs=0.01)
+    assert "of 400 rows equal rows the model learned from" in check.message
+    whole = checked(detector, claims[:800], parts)
+    assert whole[LEARNED_FROM].details["learned_share"] == 1
+    assert "fewer_alarms_than_promised" not in whole
+
+
+def test_rows_that_repeat_are_learned_ones_by_right():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": rng.choice(list("abc"), 4000), "b": rng.choice(list("xyz"), 4000)})
+    detector = TableDetector("kernel", progress=False).fit(rows[:2000])
+    assert detector.judge(rows[2000:]).seen.all()
+    assert LEARNED_FROM not in checked(detector, rows[2000:])
+    assert LEARNED_FROM not in checked(detector, rows[:2000])
+
+
+def test_copies_of_one_learned_row_and_usual_rows_alone_are_no_sign(detector):
+    usual = branches(5000, seed=2)
+    usual = usual[(usual["product"] == "tea") & usual.price.between(28, 32)]
+    assert LEARNED_FROM not in checked(detector, usual)
+    single = branches(1500, seed=1)[detector.judge(branches(1500, seed=1)).times_learned == 1]
+    assert LEARNED_FROM not in checked(detector, pd.concat([single.head(1)] * 200 + [branches(300, seed=2)]))
 
 
 # Calibration rows -----------------------------------------------------------------------------------------------------

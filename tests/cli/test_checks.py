@@ -70,3 +70,16 @@ def test_evaluate_looks_at_rows_labelled_normal(model, other_ports):
     assert "mostly due to the column 'port'" in said.err
     assert "rows labelled normal are alarms, far more than the 1 that 1% of normal rows are" in said.err
     assert "never seen them: seen." in said.err
+
+
+def test_evaluate_prints_figures_of_learned_rows_only_beside_the_sentence_that_says_so(home, model, tmp_path):
+    rows = pd.read_csv(home / "normal.csv", dtype=str).assign(y=0)
+    rows.loc[:4, ["port", "y"]] = ["999", 1]
+    rows.to_csv(tmp_path / "learned.csv", index=False)
+    said = call("evaluate", model, tmp_path / "learned.csv", "--label", "y")
+    assert said.out.index("395 rows labelled normal equal rows the model learned from") < said.out.index("ROC-AUC")
+    facts = json.loads(call("evaluate", model, tmp_path / "learned.csv", "--label", "y", "--json").out)
+    assert "rows_learned_from" in [check["name"] for check in facts["checks"]]
+    assert (
+        "equal rows the model learned from" in call("score", model, home / "normal.csv", "-o", tmp_path / "s.csv").err
+    )

@@ -105,3 +105,13 @@ def test_empty_texts_of_a_file_are_counted(tmp_path):
     assert np.isnan(found.scores).tolist() == [False, False, False, True, True]
     assert np.isfinite([found.roc_auc, found.average_precision]).all()
     assert found.recall <= 0.5
+
+
+def test_rows_it_learned_from_are_named_beside_the_figures(tmp_path):
+    learned = make_connections(600, seed=7).assign(sent=np.random.default_rng(0).integers(0, 10**6, 600), odd=0)
+    detector = TableDetector("kernel", progress=False).fit(learned.drop(columns="odd"))
+    learned.loc[590:, ["service", "odd"]] = ["gopher", 1]
+    learned.to_csv(tmp_path / "learned.csv", index=False)
+    found = evaluate_file(detector, str(tmp_path / "learned.csv"), "odd")
+    assert [check.name for check in found.checks] == ["rows_learned_from"]
+    assert "rows labelled normal equal rows the model learned from" in found.checks[0].message

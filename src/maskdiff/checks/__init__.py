@@ -11,6 +11,7 @@
 
 from maskdiff.checks.base import Check, CheckSettings
 from maskdiff.checks.counts import CheckCounts
+from maskdiff.checks.learned_from import LEARNED_FROM
 from maskdiff.checks.rules import RULES, run_checks
 
-__all__ = ["RULES", "Check", "CheckCounts", "CheckSettings", "run_checks"]
+__all__ = ["LEARNED_FROM", "RULES", "Check", "CheckCounts", "CheckSettings", "run_checks"]

@@ -47,7 +47,9 @@ class CheckSettings:
     share of rows that look normal below `least_normal_share`. A threshold rests on too few calibration rows where
     fewer than `fewest_above` are as high; then the first of `higher_rates` that does better is named. A false-discovery
     rate does so where more than `fewest_alarms` rows, and more than `largest_needed_share` of all, would have to score
-    above every calibration row. At most `most_named` columns are named as those that drifted most.
+    above every calibration row. Rows were learned from where at least `fewest_seen` of them, and `least_seen_share`,
+    equal single rows of the fit, and that is more than chance gives in the same `interval`. At most
+    `most_named` columns are named as those that drifted most.
     """
 
     fewest_alarms: int = 10
@@ -58,12 +60,15 @@ class CheckSettings:
     least_normal_share: float = 0.5
     fewest_above: int = 3
     largest_needed_share: float = 0.01
+    fewest_seen: int = 10
+    least_seen_share: float = 0.05
     higher_rates: tuple[float, ...] = (0.05, 0.1, 0.2)
     most_named: int = 3
 
     def __post_init__(self) -> None:
         shares = (self.one_column_share, self.interval, self.least_normal_share, self.largest_needed_share)
-        if not all(0 < share <= 1 for share in (*shares, *self.higher_rates)):
+        if not all(0 < share <= 1 for share in (*shares, self.least_seen_share, *self.higher_rates)):
             raise SettingError(f"shares and rates must be above 0 and at most 1; got {self}.")
-        if min(self.fewest_alarms, self.least_growth, self.times_promised, self.fewest_above, self.most_named) < 1:
+        factors = (self.fewest_alarms, self.least_growth, self.times_promised, self.fewest_above, self.most_named)
+        if min(*factors, self.fewest_seen) < 1:
             raise SettingError(f"numbers and factors must be at least 1; got {self}.")

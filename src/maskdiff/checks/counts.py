@@ -11,6 +11,7 @@ import numpy as np
 from maskdiff.checks.strongest import StrongestColumns, StrongestTokens
 from maskdiff.codes import BoolArray
 from maskdiff.detectors import Detector, Verdicts
+from maskdiff.detectors.fingerprint import NOT_KNOWN, ONCE
 from maskdiff.drift.columns import CodeCounts
 
 # Half of the normal rows have p-values above this.
@@ -48,6 +49,10 @@ class CheckCounts:
             rate = detector.false_alarm_rate if false_alarm_rate is None else false_alarm_rate
             self.false_alarm_rate = self.calibration.rate_or_default(rate)
         self.rows = self.alarms = self.below_median = 0
+        # Rows that can be compared with those of the fit, how many of them equal some, and which of those that were
+        # there once are among them: copies of one row say no more than it does.
+        self.compared = self.seen = 0
+        self.matched = np.zeros(len(detector.fingerprint_.once), dtype=np.bool_)
         schema, is_table = detector.encoder_.schema_, detector.encoder_.parts == "columns"
         self.strongest = StrongestColumns(schema) if is_table else StrongestTokens(schema.fields[0])
         self.codes = CodeCounts(schema) if is_table else None
@@ -57,6 +62,11 @@ class CheckCounts:
         judged = ~np.isnan(verdicts.anomaly_score)
         self.rows += int(judged.sum())
         self.below_median += int((verdicts.p_value[judged] > _MEDIAN).sum())
+        times = verdicts.times_learned
+        self.compared += int((times != NOT_KNOWN).sum())
+        self.seen += int(verdicts.seen.sum())
+        if (times == ONCE).any():
+            self.matched |= self.detector.fingerprint_.matched_once(verdicts.codes)
         if self.codes is not None:
             self.codes.add(verdicts.codes)
         if self.false_discovery_rate is None:

@@ -9,6 +9,7 @@ from maskdiff.checks.base import Check, CheckSettings
 from maskdiff.checks.chance import alarms_by_chance
 from maskdiff.checks.counts import CheckCounts
 from maskdiff.checks.drifted import DriftedColumn, drift_sentence, drifted_columns
+from maskdiff.checks.learned_from import rows_learned_from
 from maskdiff.checks.one_cause import one_column, one_token
 
 
@@ -67,6 +68,8 @@ def number_of_alarms(counts: CheckCounts, settings: CheckSettings) -> Check | No
     few = counts.alarms < fewest and counts.alarms * settings.times_promised <= expected
     if not few and not (many and _other_rows(counts, settings, drifted)):
         return None
+    if few and rows_learned_from(counts, settings) is not None:  # which says why
+        return None
     name = "more_alarms_than_promised" if many else "fewer_alarms_than_promised"
     details = {
         "rows": counts.rows,
@@ -101,7 +104,7 @@ def _few(counts: CheckCounts, expected: float, drift: str) -> str:
     return (
         f"{counts.alarms:,} of {counts.rows:,} {rows} are alarms, far fewer than the {_about(expected)} that "
         f"{_percent(expected / counts.rows)} of normal rows are: these vary less than the rows of the calibration. "
-        f"They may be the rows that were learned from, or only a part of what is normal. {drift}".rstrip()
+        f"They may be only a part of what is normal. {drift}".rstrip()
     )
 
 
@@ -113,9 +116,10 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g}%"
 
 
-# In the order in which they are read. Rows equal to rows learned from will have a rule of their own.
+# In the order in which they are read.
 RULES: tuple[Callable[[CheckCounts, CheckSettings], Check | None], ...] = (
     unknown_columns,
+    rows_learned_from,
     few_calibration_rows,
     one_column,
     one_token,

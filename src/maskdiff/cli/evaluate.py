@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from maskdiff.cli import options
+from maskdiff.cli.hints import check_with_hint
 from maskdiff.cli.output import Output, counted, percent, printable
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def evaluate(
     debug: options.Debug = False,
 ) -> None:
     """Measure a model on labelled rows."""
+    from maskdiff.checks import LEARNED_FROM
     from maskdiff.jobs import evaluate_file
 
     output: Output = ctx.obj
@@ -53,9 +55,11 @@ def evaluate(
             force=force,
         )
     output.skipped(found.skipped)
-    output.checks(found.checks)
+    output.checks([check for check in found.checks if check.name != LEARNED_FROM])
     output.facts(command="evaluate", **found.to_record(), plot=plot, skipped_lines=found.skipped.lines)
-    output.say(*_lines(found), *([f"wrote {printable(plot)}"] if plot else []))
+    # Figures from rows it learned from go nowhere without the sentence that says so.
+    learned = [f"note: {check_with_hint(check)}" for check in found.checks if check.name == LEARNED_FROM]
+    output.say(*learned, *_lines(found), *([f"wrote {printable(plot)}"] if plot else []))
 
 
 def _lines(found: Evaluation) -> list[str]:

@@ -19,6 +19,7 @@ from maskdiff.calibration import Calibration
 from maskdiff.codes import BoolArray, Codes, FloatArray
 from maskdiff.codes.stored import check_schema
 from maskdiff.detectors.display import summary_html
+from maskdiff.detectors.fingerprint import Fingerprint
 from maskdiff.detectors.labels import labelled, pandas_index
 from maskdiff.detectors.learning import MAIN, Learner
 from maskdiff.detectors.verdicts import Verdicts
@@ -81,7 +82,8 @@ class Detector(OutlierMixin, Learner):  # type: ignore[misc]
         codes, cells = self._scored(X)
         alarm = cells.score > self.threshold(false_alarm_rate)
         p_value = self.calibration_.p_values(cells.score)
-        return self._verdicts(cells.score, p_value, alarm, cells.contributions, cells.surprise, codes, pandas_index(X))
+        times, index = self.fingerprint_.times(codes), pandas_index(X)
+        return self._verdicts(cells.score, p_value, alarm, times, cells.contributions, cells.surprise, codes, index)
 
     def explain(self, X: Any, top: int = 3, *, verdicts: Verdicts | None = None) -> Any:
         """The `top` cells that carry each row's score, as a pandas DataFrame with one line per cell.
@@ -143,25 +145,29 @@ class Detector(OutlierMixin, Learner):  # type: ignore[misc]
         if not hasattr(self, "calibration_"):
             raise SettingError(f"{self!r} has learned nothing yet: fit it before saving it.")
         evidence, tensors = self.evidence_.to_state()
+        fingerprint, hashes = self.fingerprint_.to_state()
         plain = {
             "settings": arguments_to_plain(self, without=_NOT_STORED),
             "probes": to_plain(self.probes_),
             "encoder": self.encoder_.to_state(),
             "evidence": evidence,
+            "fingerprint": fingerprint,
         }
-        return plain, named(tensors, "evidence") | {"calibration": torch.from_numpy(self.calibration_.scores.copy())}
+        calibration = torch.from_numpy(self.calibration_.scores.copy())
+        return plain, named(tensors, "evidence") | named(hashes, "fingerprint") | {"calibration": calibration}
 
     @classmethod
     def from_state(cls, plain: Any, tensors: Tensors) -> Self:
         """The detector that `to_state` described; everything is checked, nothing is taken on trust."""
-        wanted = {"settings", "probes", "encoder", "evidence"}
+        wanted = {"settings", "probes", "encoder", "evidence", "fingerprint"}
         check(isinstance(plain, dict) and set(plain) == wanted, "it does not describe a detector completely")
-        parts = under(tensors, "evidence")
-        check_names(tensors, "calibration", *named(parts, "evidence"))
+        parts, hashes = under(tensors, "evidence"), under(tensors, "fingerprint")
+        check_names(tensors, "calibration", *named(parts, "evidence"), *named(hashes, "fingerprint"))
         detector = cls(**arguments_from_plain(cls, plain["settings"], without=_NOT_STORED))
         detector._check_settings()
         detector.encoder_ = cls._encoder.from_state(plain["encoder"])
         detector.probes_ = from_plain(plain["probes"], ProbeGrid)
+        detector.fingerprint_ = Fingerprint.from_state(plain["fingerprint"], hashes)
         device, schema = detector.torch_device(), check_schema(detector.encoder_.schema_)
         detector.evidence_ = Evidence.from_state(plain["evidence"], parts, schema=schema, device=device)
         main = detector.evidence_.sources.get(MAIN)

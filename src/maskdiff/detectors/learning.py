@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from maskdiff.calibration import Calibration
 from maskdiff.codes import Codes
+from maskdiff.detectors.fingerprint import Fingerprint
 from maskdiff.detectors.labelled_rows import normal_rows
 from maskdiff.detectors.split import RowSplit, fold_splits, split_rows
 from maskdiff.errors import SettingError
@@ -143,6 +144,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if self.false_alarm_rate is not None:  # one that so few rows cannot promise is refused before the long part
             Calibration(np.zeros(len(split.calibration))).check_rate(self.false_alarm_rate)
         codes, tuning, calibration = self._encode(batches, split)
+        alone = (tuning,) if leave_one_out else (tuning, calibration)
+        self.fingerprint_ = Fingerprint.of((codes, *alone), self.seed)
         # Where nothing is tuned, a loss is still shown while a network trains; it decides nothing.
         shown = tuning if len(split.tuning) else calibration
         with listening(self.progress) as callback:
@@ -174,6 +177,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
                 choice = self._choose(codes, held_out) if number == 1 else choice
                 evidence = self._evidence(codes, choice)
                 found.append(evidence.term_scores(held_out, stage="calibrating", callback=part))
+        self.fingerprint_ = Fingerprint.of((codes, held_out), self.seed)
         term_scores = np.concatenate(found)
         # One scale for the answers of all models, the one that is kept among them.
         self.evidence_ = evidence.scaled_by(term_scores) if len(evidence.terms) > 1 else evidence

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
 from maskdiff.encoders.tokens.tokenized import TokenWindows
@@ -16,16 +17,32 @@ from maskdiff.encoders.tokens.tokenized import TokenWindows
 class Verdicts:
     """All there is to say about N rows: score, p-value and alarm (N,); each cell's part in the score (N, F).
 
-    `index` is that of the rows where they came from pandas; None: rows are labelled by their positions.
+    `times_learned` (N,) is how often each row was among the rows of `fit`, as the model reads them: 0, 1, 2 for more
+    than once, -1 where it is not known, for of very many rows a share is remembered. `index` is that of the rows where
+    they came from pandas; None: rows are labelled by their positions.
     """
 
     anomaly_score: FloatArray
     p_value: FloatArray
     is_anomaly: BoolArray
+    times_learned: NDArray[np.int8]
     contributions: FloatArray
     surprise: FloatArray
     codes: Codes
     index: Any = None
+
+    @property
+    def seen(self) -> BoolArray:
+        """Which rows equal a row that was learned from, shape (N,): their scores say little about new rows.
+
+        Numbers of one bin are equal, as they are to the model. Where rows repeat, new ones are seen by right.
+
+        >>> from maskdiff import TableDetector
+        >>> detector = TableDetector("kernel").fit([["cat", "meow"], ["dog", "woof"]] * 100)
+        >>> detector.judge([["cat", "woof"], ["cat", "meow"]]).seen
+        array([False,  True])
+        """
+        return self.times_learned > 0
 
     @property
     def labels(self) -> Any:
@@ -94,5 +111,5 @@ class TokenVerdicts(Verdicts):
         chosen = np.arange(len(self.anomaly_score))[rows]
         lines = self.codes.lines_of(chosen)
         of_rows = (self.anomaly_score[chosen], self.p_value[chosen], self.is_anomaly[chosen])
-        of_lines = (self.contributions[lines], self.surprise[lines])
-        return TokenVerdicts(*of_rows, *of_lines, self.codes.take_rows(chosen), self.labels[chosen])
+        of_lines = (self.contributions[lines], self.surprise[lines], self.codes.take_rows(chosen))
+        return TokenVerdicts(*of_rows, self.times_learned[chosen], *of_lines, self.labels[chosen])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from maskdiff.checks import LEARNED_FROM
 from maskdiff.errors import MissingExtraError, SettingError
 from maskdiff.io.atomic import atomic_write
 from maskdiff.io.outputs import FileContent, check_output
@@ -54,6 +55,8 @@ def draw_curves(evaluation: Evaluation, path: str, *, force: bool = False) -> No
         right.plot(evaluation.recall, evaluation.precision, "o", color="tab:red", label="at the threshold")
     title = f"average precision {evaluation.average_precision:.3f}"
     right.set(title=title, xlabel="anomalies caught (recall)", ylabel="precision", ylim=(0, 1.05))
+    if any(check.name == LEARNED_FROM for check in evaluation.checks):
+        figure.suptitle("rows the model learned from: new ones are not found as well", color="tab:red")
     left.legend(loc="lower right", frameon=False)
     with atomic_write(path) as file:
         figure.savefig(file, format=ending)

@@ -1,0 +1,169 @@
+"""Which rows a model was fitted on, remembered without their cells, so that nobody is misled by scores of learned rows.
+
+A row is remembered as 31 bits of a salted hash of its codes, so that it is recognised in every file format. Whether it
+was there once or more often is remembered too: where rows repeat, a new normal row equals a learned one by right, and
+its score is no better for it. Rows that were there once tell more: by Good and Turing, a new row equals one of these
+about as often as two rows of the fit were each other's only equal.
+
+Of very many distinct rows a uniform share is kept, those with the smallest hashes; about the others nothing is known.
+Whoever has the model can test whether a row they already know in full was learned from. They cannot read rows from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maskdiff.codes import Codes, Schema
+from maskdiff.codes.hashes import Hashes, row_hashes
+from maskdiff.state import check, fits
+from maskdiff.state.tensors import Tensors, check_names
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+# Distinct rows that are remembered, 4 bytes each. A new row is taken for one of them by mistake with a probability of
+# at most this number over 2^31: one in 32,768.
+MOST_REMEMBERED = 1 << 16
+# The upper half of a hash decides whether a row is among those remembered, 31 bits of the lower half are kept.
+_ALL = 1 << 32
+_LOWER = np.uint64((1 << 31) - 1)
+# Hashes that are sorted together, which bounds the memory for millions of rows.
+_ROWS_AT_ONCE = 1 << 20
+
+# What `Fingerprint.times` says of a row.
+NOT_KNOWN, NOT_SEEN, ONCE, REPEATED = -1, 0, 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Fingerprint:
+    """The rows of a fit: sorted hashes of those there `once` and of those `repeated`, each (n,).
+
+    Rows whose hash is below `cutoff` are remembered. There were `n_rows` of them, and `pairs` distinct ones were there
+    exactly twice.
+    """
+
+    salt: int
+    cutoff: int
+    n_rows: int
+    pairs: int
+    once: NDArray[np.int32]
+    repeated: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, parts: Iterable[Codes], seed: int, most: int = MOST_REMEMBERED) -> Fingerprint:
+        """The fingerprint of the rows of these codes, which share one schema."""
+        found, salt = _Smallest(most), 0
+        for codes in parts:
+            salt = salt or _salt(codes.schema, seed)
+            new = row_hashes(codes, salt)
+            for at in range(0, len(new), _ROWS_AT_ONCE):
+                found.add(new[at : at + _ROWS_AT_ONCE])
+        once, repeated = (_kept(found.hashes[chosen]) for chosen in (found.counts == 1, found.counts > 1))
+        pairs, n_rows = int((found.counts == 2).sum()), int(found.counts.sum())
+        return cls(salt, found.cutoff, n_rows, pairs, once, repeated)
+
+    def times(self, codes: Codes) -> NDArray[np.int8]:
+        """How often each row was there, shape (N,): 0, 1, 2 for more than once, -1 for a row that is not remembered."""
+        low, compared = self._looked_up(codes)
+        found = np.where(_among(low, self.once), ONCE, np.where(_among(low, self.repeated), REPEATED, NOT_SEEN))
+        return np.where(compared, found, NOT_KNOWN).astype(np.int8)
+
+    def matched_once(self, codes: Codes) -> NDArray[np.bool_]:
+        """Which of the rows that were there once are among these, shape (len(once),)."""
+        low, compared = self._looked_up(codes)
+        found: NDArray[np.bool_] = np.isin(self.once, low[compared])
+        return found
+
+    def _looked_up(self, codes: Codes) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """What would be kept of these rows, and which of them would be remembered, each (N,)."""
+        hashes = row_hashes(codes, self.salt)
+        return (hashes & _LOWER).astype(np.int32), _below(hashes, self.cutoff)
+
+    @property
+    def expected_once(self) -> float:
+        """The share of new normal rows that equal a row that was there once."""
+        return 2 * self.pairs / max(1, self.n_rows)
+
+    @property
+    def expected_seen(self) -> float:
+        """The share of new normal rows that equal a row of the fit."""
+        return 1 - len(self.once) / max(1, self.n_rows)
+
+    def to_state(self) -> tuple[dict[str, int], dict[str, Tensor]]:
+        """As plain numbers and tensors."""
+        import torch
+
+        plain = {"salt": self.salt, "cutoff": self.cutoff, "n_rows": self.n_rows, "pairs": self.pairs}
+        return plain, {name: torch.from_numpy(getattr(self, name).copy()) for name in ("once", "repeated")}
+
+    @classmethod
+    def from_state(cls, plain: Any, tensors: Tensors) -> Fingerprint:
+        """The fingerprint that `to_state` described, checked."""
+        names = ("salt", "cutoff", "n_rows", "pairs")
+        complete = isinstance(plain, dict) and set(plain) == set(names) and all(fits(n, int) for n in plain.values())
+        check(complete, "it does not describe the rows it learned from")
+        check_names(tensors, "once", "repeated")
+        once, repeated = (_checked(name, tensors[name]) for name in ("once", "repeated"))
+        fewest = max(len(once) + 2 * len(repeated), 2 * plain["pairs"])
+        counts = plain["pairs"] >= 0 and plain["n_rows"] >= fewest
+        check(counts and 0 < plain["cutoff"] <= _ALL and plain["salt"] >= 0, "its counts of learned rows are wrong")
+        return cls(**plain, once=once, repeated=repeated)
+
+
+class _Smallest:
+    """Distinct hashes with the number of rows of each; only the smallest once there are too many."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.cutoff = most, _ALL
+        self.hashes, self.counts = np.empty(0, np.uint64), np.empty(0, np.int64)
+
+    def add(self, hashes: Hashes) -> None:
+        new = hashes[_below(hashes, self.cutoff)]
+        self.hashes, place = np.unique(np.concatenate([self.hashes, new]), return_inverse=True)
+        of_new = np.ones(len(new), np.int64)
+        self.counts = np.bincount(place, np.concatenate([self.counts, of_new])).astype(np.int64)
+        if len(self.hashes) > self.most:
+            self.cutoff = int(self.hashes[self.most] >> np.uint64(32))
+            kept = _below(self.hashes, self.cutoff)
+            self.hashes, self.counts = self.hashes[kept], self.counts[kept]
+
+
+def _below(hashes: Hashes, cutoff: int) -> NDArray[np.bool_]:
+    """Which hashes are those of rows that are remembered; rows without cells have the hash 0."""
+    found: NDArray[np.bool_] = (hashes > 0) & (hashes >> np.uint64(32) < np.uint64(cutoff))
+    return found
+
+
+def _salt(schema: Schema, seed: int) -> int:
+    """A number of the model's own: equal rows have other hashes in other models."""
+    learned = repr([(field.name, field.labels, field.counts) for field in schema])
+    return int.from_bytes(hashlib.blake2b(f"{seed} {learned}".encode(), digest_size=7).digest())
+
+
+def _kept(hashes: Hashes) -> NDArray[np.int32]:
+    return np.unique((hashes & _LOWER).astype(np.int32))
+
+
+def _among(numbers: NDArray[np.int32], known: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Which numbers are in a sorted array."""
+    if not len(known):
+        return np.zeros(len(numbers), np.bool_)
+    at = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+    found: NDArray[np.bool_] = known[at] == numbers
+    return found
+
+
+def _checked(name: str, tensor: Tensor) -> NDArray[np.int32]:
+    import torch
+
+    check(tensor.dtype == torch.int32 and tensor.ndim == 1, f"the tensor {name} is no list of hashes")
+    hashes: NDArray[np.int32] = tensor.numpy().copy()
+    rising = len(hashes) <= MOST_REMEMBERED and bool((np.diff(hashes) > 0).all()) and hashes.min(initial=0) >= 0
+    check(rising, f"the hashes in the tensor {name} are not in order")
+    return hashes
