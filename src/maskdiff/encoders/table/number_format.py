@@ -27,6 +27,7 @@ from maskdiff.errors import ModelFileError
 PLAIN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
 WHOLE = r"^[+-]?[0-9]+$"
 CODE = r"^'?[+-]?0[0-9]+$"
+DIGIT = "[0-9]"
 SIGNS = (".", ",")
 _GROUPS = {
     "": "",

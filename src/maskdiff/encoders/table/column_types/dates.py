@@ -23,6 +23,7 @@ from maskdiff.encoders.table.column_types.date_formats import (
     DateFormat,
     parse_date,
 )
+from maskdiff.encoders.table.number_format import DIGIT, matches_all
 
 if TYPE_CHECKING:
     from maskdiff.encoders.table.columns import Column
@@ -113,6 +114,8 @@ class DateType(TickType):
 
     def fits_texts(self, texts: pa.Array) -> bool:
         trimmed = pc.utf8_trim_whitespace(texts)
+        if not matches_all(trimmed, DIGIT):  # texts of other columns end here, before the longer patterns
+            return False
         looks = [pc.match_substring_regex(trimmed, one.pattern) for one in self.formats]
         return bool(pc.all(reduce(pc.or_, looks)).as_py()) and None not in map(self.key, texts.to_pylist())
 

@@ -20,6 +20,7 @@ from maskdiff.encoders.table.column_types.base import Found, TextFit
 from maskdiff.encoders.table.marks import MOST_MARKS, are_few
 from maskdiff.encoders.table.number_format import (
     CODE,
+    DIGIT,
     PLAIN,
     SIGNS,
     WHOLE,
@@ -67,8 +68,7 @@ class Writing:
         parts = parts_of(texts, self.decimal, self.thousands)
         written = plain_writing(parts, self.decimal, self.thousands)
         fits = written.is_valid().to_numpy(zero_copy_only=False)
-        for at in np.flatnonzero(~fits)[: MOST_MARKS + 1].tolist():
-            self.marks[texts[at].as_py()] += int(counts[at])
+        self.mark(texts.filter(pa.array(~fits)), counts[~fits])
         affix = joined(pc.struct_field(parts, "before"), pc.struct_field(parts, "after"))
         self.affixes |= {text for text in affix.unique().to_pylist() if text}
         self.has_fractions |= not matches_all(written, WHOLE)
@@ -77,6 +77,11 @@ class Writing:
         if self.example is None:
             unlike = pc.fill_null(pc.not_equal(written, pc.utf8_ltrim(texts, "+")), False)
             self.example = next(iter(texts.filter(unlike)[:1].to_pylist()), None)
+
+    def mark(self, texts: pa.Array, counts: NDArray[np.int64]) -> None:
+        """Distinct texts that are no numbers."""
+        for text, count in zip(texts[: MOST_MARKS + 1].to_pylist(), counts.tolist(), strict=False):
+            self.marks[text] += count
 
     def merge(self, other: Writing) -> None:
         self.marks += other.marks
@@ -114,14 +119,17 @@ class NumberFit(TextFit):
         elif matches_all(texts, PLAIN):
             self.has_points = True
             self._try([one for one in self.writings if one.decimal != "."], texts, counts)
+        elif not pc.any(pc.match_substring_regex(texts, DIGIT)).as_py():  # no number in any writing
+            for one in self.writings:
+                one.mark(texts, counts)
         else:
             self._try(self.writings, texts, counts)
+        self.writings = [one for one in self.writings if one.possible]
         self.alive = bool(self.writings)
 
     def _try(self, writings: list[Writing], texts: pa.Array, counts: NDArray[np.int64]) -> None:
         for one in writings:
             one.add(texts, counts)
-        self.writings = [one for one in self.writings if one.possible]
 
     def merge(self, other: TextFit) -> None:
         assert isinstance(other, NumberFit)
