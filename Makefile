@@ -21,9 +21,10 @@ install: $(STAMP) ## create .venv and install maskdiff with its development tool
 demo: $(STAMP) ## generate claims, fit, and show the oddest ones with their reasons
 	$(BIN)/maskdiff demo $(ARGS)
 
-# One thread per worker: two workers with a torch pool each would fight over the same cores.
+# One thread per worker: two workers with a torch pool each would fight over the same cores. A worker takes tests that
+# follow each other, so that fixtures of a module are mostly made once.
 test: $(STAMP) ## run the tests, doctests and the code in README and docs (ARGS="-k word")
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --durations=25 $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=25 $(ARGS)
 
 # The report's page is tested in a real browser where there is one; without it those tests are skipped.
 browser: ## install Chromium for the browser tests where this machine allows it (Debian, as root)

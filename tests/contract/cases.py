@@ -33,9 +33,9 @@ from maskdiff.reconstructors import TransformerReconstructor
 from ..conftest import make_connections
 from ..embedder_folder import save_embedder
 
-N_NORMAL = 240
+N_NORMAL = 120
 # Uneven, and one part without rows: how the rows are cut does not matter.
-CUTS = (0, 7, 7, 100, N_NORMAL)
+CUTS = (0, 7, 7, 60, N_NORMAL)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -20,4 +20,6 @@ ESTIMATORS = [
 @pytest.mark.filterwarnings("ignore::maskdiff.errors.IgnoredLabelsWarning")  # and classes, to a detector that has none
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda _: EXPECTED_FAILURES)
 def test_scikit_learns_own_checks_pass(estimator, check):
+    if estimator.reconstructor == "combined" and check.func.__name__ in EXPECTED_FAILURES:
+        pytest.skip("fails after two long fits; the quicker detectors show why")
     check(estimator)
