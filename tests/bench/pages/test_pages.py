@@ -37,7 +37,9 @@ def test_every_file_of_the_folder_is_written_by_the_command_or_by_hand(written: 
 
 @pytest.mark.parametrize("name", [*(f"{page}.md" for page in PAGES), "ranks.svg", "speed.svg", "margins.svg"])
 def test_a_page_or_picture_is_what_the_records_say(written: Path, name: str) -> None:
-    assert (DOCS / name).read_text() == (written / name).read_text(), "run: maskdiff bench summary --docs docs/results"
+    if (written / name).exists():  # a page is written only where something was measured for it
+        again = "run: maskdiff bench summary --docs docs/results"
+        assert (DOCS / name).read_text() == (written / name).read_text(), again
 
 
 def test_the_critical_difference_picture_shows_the_ranks_of_the_records(written: Path) -> None:
@@ -60,7 +62,7 @@ def test_the_first_page_is_short_and_its_links_lead_somewhere(written: Path) -> 
 
 def test_figures_of_the_readme_stand_on_the_pages(written: Path) -> None:
     promised = (ROOT / "README.md").read_text().partition("## What to expect")[2].partition("Guide:")[0]
-    pages = "".join((written / f"{page}.md").read_text() for page in PAGES)
+    pages = "".join(path.read_text() for path in written.glob("*.md"))
     figures = re.findall(r"\d+\.\d+", promised)
     assert len(figures) > 5
     assert [figure for figure in figures if not re.search(rf"(?<!\d){re.escape(figure)}", pages)] == []

@@ -117,7 +117,9 @@ def index_page(records: RecordFolder) -> list[str]:
     return [
         "One set of defaults for all data; labels are used only to measure. Every figure on these pages comes from a "
         "record in `results/`; a test compares the pages with the records.",
-        "[Tables](tables.md) · [baselines](baselines.md) · [texts](text.md) · [speed](speed.md) · [tried](tried.md)",
+        "[Tables](tables.md) · [baselines](baselines.md) · "
+        + ("[wrong cells](cells.md) · " if records["cells"] else "")
+        + "[texts](text.md) · [speed](speed.md) · [tried](tried.md)",
         good(quality),
         fast(records),
         losses(quality),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from maskdiff.bench.figures.critical_difference import draw
 from maskdiff.bench.pages.baselines import baselines_page, diagrams
+from maskdiff.bench.pages.cells import cells_page
 from maskdiff.bench.pages.index import index_page, margins_picture, ranks_picture, speed_picture
 from maskdiff.bench.pages.quality import Quality
 from maskdiff.bench.pages.records import RecordFolder
@@ -21,17 +22,22 @@ PAGES: dict[str, tuple[str, Callable[[RecordFolder], list[str]]]] = {
     "index": ("Results", index_page),
     "tables": ("Results: tables", tables_page),
     "baselines": ("Results: baselines", baselines_page),
+    "cells": ("Results: wrong cells", cells_page),
     "text": ("Results: texts", text_page),
     "speed": ("Results: speed", speed_page),
 }
 
 
 def write_pages(results: str | os.PathLike[str], docs: str | os.PathLike[str]) -> list[Path]:
-    """Write the pages made of the records in the folder `results` into the folder `docs`; returns their paths."""
+    """Write the pages made of the records in the folder `results` into the folder `docs`; returns their paths.
+
+    A page without blocks, because nothing was measured for it, is not written.
+    """
     records, folder = RecordFolder(results), Path(docs)
     folder.mkdir(parents=True, exist_ok=True)
     quality = Quality(records)
-    texts = {f"{name}.md": page(title, *blocks(records)) for name, (title, blocks) in PAGES.items()}
+    made = {name: (title, blocks(records)) for name, (title, blocks) in PAGES.items()}
+    texts = {f"{name}.md": page(title, *blocks) for name, (title, blocks) in made.items() if blocks}
     texts["ranks.svg"] = ranks_picture(quality)
     texts["speed.svg"] = speed_picture(records)
     texts["margins.svg"] = margins_picture(quality)

@@ -86,7 +86,7 @@ def cells(
     sets: Annotated[
         Names, typer.Option(metavar="NAMES", help="Data sets by name, paths of CSV files, or all; bank+2%: one file.")
     ] = ["all"],  # noqa: B006
-    methods: Methods = ["all"],  # noqa: B006
+    methods: Methods = ["ours", "baselines"],  # noqa: B006
     part: Annotated[
         str, typer.Option(metavar="unseen|file|all", help="Errors in unseen rows, in one file alone, or both.")
     ] = "all",

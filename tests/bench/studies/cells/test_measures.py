@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from maskdiff.bench.studies.cells.judgement import Judgement
-from maskdiff.bench.studies.cells.measures import cell_measures, row_measures
+from maskdiff.bench.studies.cells.measures import cell_measures, places, row_measures
 
 
 def test_rows_and_named_cells_are_counted() -> None:
@@ -20,7 +20,7 @@ def test_rows_and_named_cells_are_counted() -> None:
     )
     judged = Judgement(np.array([5.0, 4.0, 3.0, 1.0]), np.array([True, True, True, False]), oddness)
     right = np.array([True, True, False, False])
-    found = row_measures(np.array([0.0, 2.0]), judged, np.array([0, 2, 0, 0]), right)
+    found = row_measures(np.array([0.0, 2.0]), judged, np.array([0, 2, 0, 0]), right=right)
     assert found == {
         "n": 4,
         "roc_auc": pytest.approx(7 / 8),
@@ -34,10 +34,21 @@ def test_rows_and_named_cells_are_counted() -> None:
     }
 
 
+def test_a_contradiction_may_be_named_by_either_of_its_cells() -> None:
+    oddness = np.array([[3.0, 1.0, 0.0], [0.0, 3.0, 1.0], [0.0, 1.0, 3.0]])
+    judged = Judgement(np.ones(3), np.array([True, True, False]), oddness)
+    found = row_measures(np.zeros(3), judged, np.array([0, 0, 0]), contradicts=np.array([1, 1, 1]))
+    assert (found["first"], found["pair"], found["pair_found"]) == (1, 2, 2)
+
+
 def test_a_detector_that_expects_nothing_has_no_suggestions() -> None:
     judged = Judgement(np.array([1.0]), np.array([True]), np.array([[1.0, 0.0]]))
     found = row_measures(np.array([0.0]), judged, np.array([0]))
     assert found["right"] is None
+
+
+def test_a_cell_nothing_is_said_about_is_not_named() -> None:
+    assert places(np.array([[-np.inf, -np.inf], [-np.inf, 1.0]]), np.array([0, 1])).tolist() == [2, 0]
 
 
 def test_cells_of_a_file_are_ranked_together() -> None:

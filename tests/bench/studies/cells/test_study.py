@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,11 +14,12 @@ import pytest
 from maskdiff.bench.runs.records import read_records
 from maskdiff.bench.studies.cells.frequency import FrequencyRule
 from maskdiff.bench.studies.cells.methods import CELL_METHODS
+from maskdiff.bench.studies.cells.outlier_tree import OutlierTrees
 from maskdiff.bench.studies.cells.pair_rule import PairRule
 from maskdiff.bench.studies.cells.study import PlantedCells
 from maskdiff.bench.studies.cells.tables import learned_and_unseen, names_of_tables, normal_rows
 from maskdiff.cli import main
-from maskdiff.errors import SettingError
+from maskdiff.errors import MissingExtraError, SettingError
 
 SAYS = {"cat": "meow", "dog": "woof", "cow": "moo"}
 
@@ -102,3 +106,34 @@ def test_every_baseline_judges_rows_and_cells(name: str, pets: Path) -> None:
     assert (judged.oddness.argmax(axis=1) == 2).all()
     assert detector.judge(unseen).alarm.mean() < 0.1
     assert detector.n_calibration == 80
+
+
+class OneOutlier:
+    """In place of OutlierTree: the second row's column of animals is an outlier, one in a hundred of its group."""
+
+    def __init__(self, nthreads: int) -> None:
+        assert nthreads == 1
+
+    def fit(self, X: pd.DataFrame, outliers_print: int, return_outliers: bool) -> None:
+        self.levels = [list(X[name].cat.categories) for name in X if X[name].dtype == "category"]
+
+    def predict(self, X: pd.DataFrame, outliers_print: int) -> pd.DataFrame:
+        assert self.levels == [["cat", "dog"]]
+        assert X.iloc[2].isna().tolist() == [False, True]  # a category never seen
+        named: list[Any] = [{}, {"column": X.columns[1], "value": "dog"}, {}]
+        return pd.DataFrame({"suspicious_value": named, "outlier_score": [np.nan, 0.01, np.nan]})
+
+
+def test_an_outlier_of_outliertree_is_a_cell_and_the_others_are_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "outliertree", SimpleNamespace(OutlierTree=OneOutlier))
+    normal = pd.DataFrame({"age": [1, 2], "pet": ["cat", "dog"]})
+    rows = pd.DataFrame({"age": [1, 2, 3], "pet": ["cat", "dog", "emu"]})
+    score, cells = OutlierTrees().fit(normal).oddness(rows)
+    np.testing.assert_allclose(score, [0, -np.log(0.01), 0])
+    np.testing.assert_array_equal(np.isfinite(cells), [[False, False], [False, True], [False, False]])
+
+
+def test_without_outliertree_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "outliertree", None)
+    with pytest.raises(MissingExtraError, match=r"maskdiff\[outliertree\]"):
+        OutlierTrees().fit(pd.DataFrame({"age": [1]}))

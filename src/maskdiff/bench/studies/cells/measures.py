@@ -17,24 +17,35 @@ FALSE_DISCOVERY_RATE = 0.1
 def places(oddness: FloatArray, column: IntArray) -> IntArray:
     """How many cells of its row are named before the one in `column`, shape (P,); ties in the order of the columns.
 
+    A cell nothing is said about (-inf) is never named: all columns come before it.
+
     >>> places(np.array([[3.0, 1.0, 2.0], [1.0, 1.0, 0.0]]), np.array([2, 1]))
     array([1, 1])
     """
     own = np.take_along_axis(oddness, column[:, None], axis=1)
     earlier = np.arange(oddness.shape[1]) < column[:, None]
-    return np.asarray(((oddness > own) | ((oddness == own) & earlier)).sum(axis=1))
+    before = ((oddness > own) | ((oddness == own) & earlier)).sum(axis=1)
+    return np.asarray(np.where(np.isneginf(own[:, 0]), oddness.shape[1], before), dtype=np.int64)
 
 
 def row_measures(
-    untouched: FloatArray, planted: Judgement, column: IntArray, right: BoolArray | None = None
+    untouched: FloatArray,
+    planted: Judgement,
+    column: IntArray,
+    *,
+    contradicts: IntArray | None = None,
+    right: BoolArray | None = None,
 ) -> dict[str, Any]:
     """What became of rows with one wrong cell each: counts of rows, and the ROC-AUC beside rows without an error.
 
     `first` and `three`: the wrong cell is named first, or among the first three; the same `_found`: of those rows that
-    are alarms as well. `right`: what was expected in the wrong cell is what stood there before.
+    are alarms as well. `pair`: the wrong cell or the one it contradicts is named first. `right`: what was expected in
+    the wrong cell is what stood there before.
     """
     place, found = places(planted.oddness, column), planted.alarm
     named = {"first": place < 1, "three": place < 3}
+    if contradicts is not None:
+        named["pair"] = named["first"] | (places(planted.oddness, contradicts) < 1)
     y = np.repeat([0, 1], [len(untouched), len(column)])
     return {
         "n": len(column),

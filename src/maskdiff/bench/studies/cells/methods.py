@@ -9,6 +9,7 @@ from typing import Any
 from maskdiff.bench.studies.cells.forest import ForestAndZScores
 from maskdiff.bench.studies.cells.frequency import FrequencyRule
 from maskdiff.bench.studies.cells.judgement import Calibrated, CellDetector, CountingDetector, OurCells
+from maskdiff.bench.studies.cells.outlier_tree import OutlierTrees
 from maskdiff.bench.studies.cells.pair_rule import PairRule
 from maskdiff.detectors import TableDetector
 
@@ -28,8 +29,8 @@ def _ours(**settings: Any) -> CellMethod:
     return CellMethod(build, "ours")
 
 
-def _simple(build: Callable[..., CountingDetector]) -> CellMethod:
-    return CellMethod(lambda seed, device: Calibrated(build(seed=seed), seed=seed), "baselines")
+def _simple(build: Callable[..., CountingDetector], group: str = "baselines") -> CellMethod:
+    return CellMethod(lambda seed, device: Calibrated(build(seed=seed), seed=seed), group)
 
 
 # The registry: a baseline is a file of its own and one line here.
@@ -40,4 +41,5 @@ CELL_METHODS: dict[str, CellMethod] = {
     "iforest": _simple(ForestAndZScores),
     "frequency": _simple(FrequencyRule),
     "pairs": _simple(PairRule),
+    "outliertree": _simple(OutlierTrees, "extra"),
 }

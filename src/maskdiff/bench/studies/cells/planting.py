@@ -216,12 +216,16 @@ PLANTINGS: dict[str, type[Planting]] = {
 
 @dataclass(frozen=True, eq=False)
 class Planted:
-    """A table with wrong cells, at (`row`, `column`); `source` says which row of the untouched table each row was."""
+    """A table with wrong cells, at (`row`, `column`); `source` says which row of the untouched table each row was.
+
+    `contradicts` is the column whose value each wrong cell contradicts, None where errors are no contradictions.
+    """
 
     X: pd.DataFrame
     row: IntArray
     column: IntArray
     source: IntArray
+    contradicts: IntArray | None = None
 
     @property
     def wrong(self) -> BoolArray:
@@ -236,8 +240,9 @@ def plant_one(X: pd.DataFrame, planting: Planting, rng: Generator) -> Planted:
     possible = planting.possible(X)
     rows = np.flatnonzero(possible.any(axis=1))
     column = np.where(possible[rows], rng.random((len(rows), X.shape[1])), -1.0).argmax(axis=1)
-    copy = X.iloc[rows].reset_index(drop=True)
-    return Planted(_put(copy, planting, np.arange(len(rows)), column, rng), np.arange(len(rows)), column, rows)
+    places, copy = np.arange(len(rows)), X.iloc[rows].reset_index(drop=True)
+    contradicts = planting.partner[column] if isinstance(planting, Contradiction) else None
+    return Planted(_put(copy, planting, places, column, rng), places, column, rows, contradicts)
 
 
 def plant_share(X: pd.DataFrame, plantings: Mapping[str, Planting], share: float, rng: Generator) -> Planted:

@@ -125,7 +125,7 @@ def _planted(
     judged = clock.score(lambda: detector.judge(errors.X))
     before = unseen.iloc[errors.source].reset_index(drop=True)
     right = detector.suggests(errors.X, judged, errors.column, before)
-    return row_measures(untouched.score, judged, errors.column, right)
+    return row_measures(untouched.score, judged, errors.column, contradicts=errors.contradicts, right=right)
 
 
 def _one_file(run: Run, task: PlantedCells, table: str, share: float, device: str) -> Record:

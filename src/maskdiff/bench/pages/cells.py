@@ -1,0 +1,163 @@
+"""The page on single wrong cells: rows found, cells named, values suggested; and cells of one dirty file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from maskdiff.bench.pages.records import RecordFolder
+from maskdiff.bench.pages.text_blocks import command, grid, number, places, section, seeds, with_deviation
+from maskdiff.bench.runs.measure import Record
+from maskdiff.bench.studies.cells.planting import DEPENDS, EXPECTED_TOGETHER
+from maskdiff.bench.studies.cells.study import IN_ROWS, SHARES, table_and_share, with_share
+from maskdiff.bench.tables.alarms_and_evidence import promised
+
+RATE = 0.01
+NAMES = {"iforest": "isolation forest, z-scores", "frequency": "frequency rule", "pairs": "counts of pairs"}
+EXPLAINED = {
+    "another row's value": "A value of the same column, drawn from the rows learned from, other than the cell's own. "
+    "Much of what is planted this way is as normal as what stood there: no method can find all of it.",
+    "contradiction": "A value that is never beside the value of the column it depends on most (normalised mutual "
+    f"information of at least {DEPENDS:g}), although chance alone would show at least {EXPECTED_TOGETHER:g} such rows. "
+    "Either of the two cells may be the wrong one; the last column counts both.",
+    "never seen": "A new text, or a number outside of the column's range by one to ten times that range.",
+}
+
+Share = Callable[[dict[str, int]], float]
+# Columns of a table: shares of what was planted one way, in percent.
+COLUMNS: dict[str, Share] = {
+    "rows found": lambda found: _percent(found["found"], found["n"]),
+    "ROC": lambda found: 100 * found["roc_auc"],
+    "cell first": lambda found: _percent(found["first_found"], found["found"]),
+    "in three": lambda found: _percent(found["three_found"], found["found"]),
+    "first, of all": lambda found: _percent(found["first"], found["n"]),
+    "in three, of all": lambda found: _percent(found["three"], found["n"]),
+    "value right": lambda found: _percent(found["right_first"], found["first"]),
+}
+EITHER: dict[str, Share] = {"either cell first": lambda found: _percent(found["pair_found"], found["found"])}
+
+
+def _percent(part: int | None, whole: int) -> float:
+    return float("nan") if part is None or not whole else 100 * part / whole
+
+
+def _mean(values: list[float]) -> str:
+    known = [value for value in values if not np.isnan(value)]
+    return f"{np.mean(known):.1f}" if known else ""
+
+
+def _groups(records: list[Record]) -> Iterator[tuple[str, str, list[Record]]]:
+    """Runs of one method on one set, sets and methods in the order of the records."""
+    for name in dict.fromkeys(record["set"] for record in records):
+        for method in dict.fromkeys(record["method"] for record in records):
+            runs = [record for record in records if (record["set"], record["method"]) == (name, method)]
+            if runs:
+                yield name, method, runs
+
+
+def planted(records: list[Record], way: str) -> str:
+    """What became of errors planted one way."""
+    columns = COLUMNS | (EITHER if way == "contradiction" else {})
+    lines = []
+    for name, method, runs in _groups(records):
+        found = [run["planted"][way] for run in runs if run["planted"][way]["n"]]
+        if found:
+            lines.append(
+                [name, NAMES.get(method, method), *(_mean([*map(share, found)]) for share in columns.values())]
+            )
+    return section(f"Planted: {way}", EXPLAINED[way], grid(["set", "method", *columns], lines))
+
+
+def false_alarms(records: list[Record]) -> str:
+    """Alarms among the unseen rows as they were."""
+    lines = []
+    for name, method, runs in _groups(records):
+        alarms = [run["false_alarms"][str(RATE)] for run in runs]
+        kept = [
+            alarm <= promised(RATE, run["n_calibration"], run["n_normal"])
+            for alarm, run in zip(alarms, runs, strict=True)
+        ]
+        shares = [100 * alarm / run["n_normal"] for alarm, run in zip(alarms, runs, strict=True)]
+        deviation = float(np.std(shares, ddof=1)) if len(runs) > 1 else float("nan")
+        spread = with_deviation(float(np.mean(shares)), deviation)
+        lines.append([name, NAMES.get(method, method), runs[0]["n_normal"], spread, f"{sum(kept)} of {len(runs)}"])
+    return section(
+        "False alarms",
+        "The share of unseen rows without an error that raise an alarm at a false-alarm rate of 1%, in percent, and "
+        "how many runs keep within what calibration promises, up to a chance of 1% (beta-binomial: the threshold is "
+        "itself estimated).",
+        grid(["set", "method", "rows", "alarms", "kept"], lines),
+    )
+
+
+def one_file(records: list[Record]) -> str:
+    """All cells of a dirty file in one order."""
+    if not records:
+        return ""
+    tables = dict.fromkeys(table_and_share(record["set"])[0] for record in records)
+    methods = dict.fromkeys(record["method"] for record in records)
+    runs = {(name, method): found for name, method, found in _groups(records)}
+    lines = []
+    for table in tables:
+        for method in methods:
+            cells = [_ranked(runs.get((with_share(table, share), method), [])) for share in SHARES]
+            if any(cells):
+                lines.append([table, NAMES.get(method, method), *cells])
+    return section(
+        "One dirty file",
+        "Nothing but the file is given; such a share of its cells is wrong, a quarter of them each by the three ways "
+        "above and by typos (a letter or digit changed, dropped or doubled). Five detectors each learn from four "
+        "fifths of the rows, errors included, and judge the rest. All cells of the file in one order: average "
+        "precision / the share of wrong ones among the k oddest, k the number of wrong cells.",
+        grid(["set", "method", *(f"{share:.1%} wrong" for share in SHARES)], lines),
+        _reported(records),
+    )
+
+
+def _ranked(runs: list[Record]) -> str:
+    measures = ("average_precision", "precision_at_k")
+    return " / ".join(_mean([100 * run["cells"][name] for run in runs]) for name in measures) if runs else ""
+
+
+def _reported(records: list[Record]) -> str:
+    """Cells reported under false-discovery control, where detectors have p-values of cells."""
+    lines = []
+    for name, method, runs in _groups([record for record in records if "reported" in record["cells"]]):
+        cells = [run["cells"] for run in runs]
+        found = _mean([_percent(each["reported_wrong"], each["n_wrong"]) for each in cells])
+        false = _mean([_percent(each["reported"] - each["reported_wrong"], each["reported"]) for each in cells])
+        lines.append([name.replace("+", ", "), method, _mean([each["reported"] for each in cells]), found, false])
+    if not lines:
+        return ""
+    head = ["set", "method", "cells reported", "wrong cells found", "of those reported, right"]
+    return "Cells reported at a false-discovery rate of 10%, in percent:\n\n" + grid(head, lines)
+
+
+def cells_page(records: RecordFolder) -> list[str]:
+    """The blocks of the page; none where nothing was measured."""
+    found = records["cells"]
+    if not found:
+        return []
+    in_rows = [record for record in found if "planted" in record]
+    files = [record for record in found if "cells" in record]
+    return [
+        "One wrong cell is planted in a copy of every unseen row: detectors learn from four fifths of a table's normal "
+        "rows, and the errors are in the others. Rows are found if they are alarms at 1% false alarms; the wrong cell "
+        "is named first, or among the first three, in percent of the rows found (or of all rows with an error). The "
+        "value is right if what was expected in the wrong cell is what stood there before, of the cells named first; "
+        f"of numbers, if it is the range that held them. Mean of {number(seeds(found))} seeds.",
+        command(
+            f"maskdiff bench cells --data DIR --seeds {seeds(found)} --out results/more/cells.jsonl",
+            "maskdiff bench cells --sets my.csv --methods default,pairs --out my-cells.jsonl    # a table of your own",
+        ),
+        f"Measured on {places(found)}.",
+        records.note("cells"),
+        "Simple methods beside ours: scikit-learn's isolation forest finds the rows and the largest z-score names the "
+        "cell; the frequency rule takes the rarest value of a row; counts of pairs take the value that is rarest "
+        "beside any other of its row; OutlierTree, where it was measured, has its defaults, and knows no new "
+        "categories. Each keeps a tenth of its rows back to set its threshold.",
+        *(planted(in_rows, way) for way in IN_ROWS if in_rows),
+        false_alarms(in_rows) if in_rows else "",
+        one_file(files),
+    ]

@@ -1,0 +1,63 @@
+"""The page on wrong cells, from records made by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maskdiff.bench.pages.cells import cells_page
+from maskdiff.bench.pages.records import RecordFolder
+
+from ..made_records import record
+
+PLANTED = {
+    "n": 200,
+    "roc_auc": 0.9,
+    "found": 100,
+    "first": 150,
+    "first_found": 90,
+    "three": 180,
+    "three_found": 99,
+    "right": 120,
+    "right_first": 60,
+}
+CELLS = {"n_cells": 1000, "n_wrong": 50, "average_precision": 0.75, "precision_at_k": 0.5}
+
+
+def made(name: str, method: str, seed: int, **content: Any) -> dict[str, Any]:
+    return record(name, method, seed, 0.0, versions={"python": "3", "torch": "2.13.0"}, **content)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    ways = {"another row's value": PLANTED, "contradiction": PLANTED | {"pair": 180, "pair_found": 95}}
+    rows = {"planted": {**ways, "never seen": {"n": 0}}, "n_normal": 1000, "n_calibration": 2000}
+    records = [
+        made("bank", "default", 0, false_alarms={"0.01": 8}, **rows),
+        made("bank", "default", 1, false_alarms={"0.01": 300}, **rows),
+        made("bank+2%", "pairs", 0, cells=CELLS),
+        made("bank+2%", "default", 0, cells=CELLS | {"reported": 40, "reported_wrong": 30}),
+    ]
+    (tmp_path / "cells.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
+    return tmp_path
+
+
+def test_shares_are_taken_of_the_rows_they_belong_to(folder: Path) -> None:
+    page = "\n\n".join(cells_page(RecordFolder(folder)))
+    assert "| bank | default | 50.0 | 90.0 | 90.0 | 99.0 | 75.0 | 90.0 | 40.0 |\n" in page
+    assert "| bank | default | 50.0 | 90.0 | 90.0 | 99.0 | 75.0 | 90.0 | 40.0 | 95.0 |" in page
+    assert "| bank | default | 1000 | 15.40 ± 20.65 | 1 of 2 |" in page
+
+
+def test_files_are_ranked_by_share_and_reported_cells_are_shown_where_there_are_any(folder: Path) -> None:
+    page = "\n\n".join(cells_page(RecordFolder(folder)))
+    assert "| bank | counts of pairs |  | 75.0 / 50.0 |  |" in page
+    assert "| bank, 2% | default | 40.0 | 60.0 | 25.0 |" in page
+
+
+def test_nothing_measured_is_no_page(folder: Path) -> None:
+    (folder / "cells.jsonl").rename(folder / "other.jsonl")
+    assert cells_page(RecordFolder(folder)) == []
