@@ -6,7 +6,6 @@ All of it is found by looking at the text, unless the options say it, and what i
 from __future__ import annotations
 
 import csv
-import io
 import re
 import warnings
 from collections import Counter
@@ -17,6 +16,7 @@ from typing import Any
 
 from maskdiff.encoders.table.cells import parse_number
 from maskdiff.errors import BadLineError, EmptyTableError, ReadingWarning
+from maskdiff.io.csv_quotes import glues_lines
 from maskdiff.io.rows import AUTO, ReadOptions
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -24,7 +24,7 @@ _ROWS_TO_LOOK_AT = 20
 _ROWS_BELOW = 200
 _FEWEST_BELOW = 3
 _SEPARATOR = re.compile(r'^"?sep=(.)"?$', re.IGNORECASE)
-_LINE_END = re.compile(r"\r\n|\n|\r")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?")
 
 # A cell may hold a whole document; the module's own limit is 128 kB.
@@ -67,14 +67,14 @@ def _reader(lines: Iterable[str], delimiter: str, quote: str | None) -> Any:
 def find_layout(text: str, name: str, reading: ReadOptions, *, complete: bool) -> CsvLayout:
     """The layout of a file that begins with this text; `complete`: the text is all of it."""
     above, comments, separator = _lines_above(text, reading)
-    lines = io.StringIO(text, newline="")
-    body = "".join(islice(lines, above, None))
+    body = text[sum(map(len, islice(_lines(text), above))) :]
     quote = '"' if reading.quote == AUTO else reading.quote
-    layout = CsvLayout(reading.delimiter or separator or sniffed(body, quote), quote, above, comments)
-    if reading.quote == AUTO and quote is not None and _glues_lines(body, layout.delimiter, quote, complete):
+    delimiter = reading.delimiter or separator or sniffed(body, quote)
+    layout = CsvLayout(delimiter, quote, above, comments)
+    if reading.quote == AUTO and quote is not None and glues_lines(body, delimiter, quote, complete=complete):
         layout = replace(layout, quote=None)
         _warn(f'{name}: the quotes (") do not pair, so they are read as part of the cells.', "quote")
-    first = list(islice((cells for _, cells in layout.records(io.StringIO(text, newline=""), name)), _ROWS_BELOW + 1))
+    first = list(islice((cells for _, cells in layout.records(_lines(text), name)), _ROWS_BELOW + 1))
     if not first:
         raise EmptyTableError(f"{name} is empty: there is not even a line with the names of the columns.")
     if comments:
@@ -100,15 +100,20 @@ def _warn(message: str, setting: str | None = None) -> None:
     warnings.warn(ReadingWarning(message, setting=setting), stacklevel=2)
 
 
+def _lines(text: str) -> Iterator[str]:
+    """The lines with their ends, none cut before it is needed: a text may be long, and its first lines tell most."""
+    return (found[0] for found in _LINE.finditer(text))
+
+
 # Lines above the header ----------------------------------------------------------------------------------------------
 
 
 def _lines_above(text: str, reading: ReadOptions) -> tuple[int, int, str | None]:
     """How many lines stand before the header, how many of them are comments, and the delimiter one of them names."""
-    lines = list(islice(io.StringIO(text, newline=None), 1000))
+    lines = list(islice(_lines(text), 1000))
     above, comments, separator = 0, 0, None
     for at, line in enumerate(lines):
-        named = _SEPARATOR.match(line.rstrip("\n")) if not above else None
+        named = _SEPARATOR.match(line.rstrip("\r\n")) if not above else None
         if named:
             separator = named[1]
         elif line.startswith("#") and not _is_header(line, lines[at + 1 : at + 2], reading):
@@ -135,7 +140,7 @@ def sniffed(text: str, quote: str | None = '"') -> str:
     """
 
     def quality(delimiter: str) -> tuple[int, int]:
-        reader = _reader(io.StringIO(text, newline=""), delimiter, quote)
+        reader = _reader(_lines(text), delimiter, quote)
         try:
             widths = [len(row) for row in islice(reader, _ROWS_TO_LOOK_AT) if row]
         except csv.Error:
@@ -145,39 +150,6 @@ def sniffed(text: str, quote: str | None = '"') -> str:
         return 2 * Counter(widths)[widths[0]] // len(widths), widths[0]
 
     return max(DELIMITERS, key=quality)
-
-
-# Quotes --------------------------------------------------------------------------------------------------------------
-
-
-def _glues_lines(text: str, delimiter: str, quote: str, complete: bool) -> bool:
-    """Whether quotes glue lines together that are rows of their own.
-
-    They do where a cell that opens with a quote runs over line ends and is never closed, or closed in the middle of
-    another cell, or holds whole rows of a file with tabs; and where every line, taken by itself, has as many cells as
-    the first. Quotes around cells with delimiters in them are never of that sort.
-    """
-    if not any(_is_glued(*found, delimiter, complete) for found in _cells_over_lines(text, delimiter, quote)):
-        return False
-    widths = {line.count(delimiter) for line in _LINE_END.split(text) if line}
-    return len(widths) == 1 and widths != {0}
-
-
-def _cells_over_lines(text: str, delimiter: str, quote: str) -> Iterator[tuple[str, bool, str]]:
-    """Each cell that opens with a quote and runs over a line end: what it holds, whether it is closed, what follows."""
-    q, before = re.escape(quote), re.escape(delimiter)
-    opened = re.compile(rf"(?:\A|(?<=[{before}\r\n])){q}([^{q}]*(?:{q}{q}[^{q}]*)*)({q}?)")
-    for found in opened.finditer(text):
-        if "\n" in found[1] or "\r" in found[1]:
-            yield found[1], bool(found[2]), text[found.end() : found.end() + 1]
-
-
-def _is_glued(cell: str, closed: bool, follows: str, delimiter: str, complete: bool) -> bool:
-    if not closed:
-        return complete
-    if follows and follows not in f"{delimiter}\r\n":
-        return True
-    return delimiter == "\t" and delimiter in cell
 
 
 # Header --------------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from functools import cached_property
 
 from maskdiff.encoders.table.cells import EPOCH, TICK, parse_moment
+from maskdiff.encoders.table.column_types.date_arrays import PLAIN_DAY_FIRST, PLAIN_ISO, PLAIN_MONTH_FIRST, PlainDate
 
 _TIME = (
     r"(?:(?:T|,? +)(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]{1,9}))?)?"
@@ -44,13 +45,17 @@ _FIRST_SHORT_YEAR = 69
 
 @dataclass(frozen=True)
 class DateFormat:
-    """One way to write a date. `pattern` is read by arrow, which looks at whole columns, and by Python alike."""
+    """One way to write a date. `pattern` is read by arrow, which looks at whole columns, and by Python alike.
+
+    Texts that are `plain` need not be looked at one by one.
+    """
 
     name: str
     pattern: str
     read: Callable[[Mapping[str, str | None]], int]
     # What is read once a column is known to be written this way, where that is more than what it is recognised by.
     wider: str | None = None
+    plain: PlainDate | None = None
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
@@ -125,7 +130,7 @@ def _milliseconds(parts: Mapping[str, str | None]) -> int:
 
 # Formats of which a cell alone says which it is of.
 UNAMBIGUOUS = (
-    DateFormat("yyyy-mm-dd", rf"^{_YEAR}[-/.]{_MONTH}[-/.]{_DAY}{_TIME}", moment),
+    DateFormat("yyyy-mm-dd", rf"^{_YEAR}[-/.]{_MONTH}[-/.]{_DAY}{_TIME}", moment, plain=PLAIN_ISO),
     DateFormat("yyyy-mm", r"^(?P<year>(?:19|20)[0-9]{2})[-/](?P<month>0[1-9]|1[0-2])$", moment),
     DateFormat("mm/yyyy", r"^(?P<month>0?[1-9]|1[0-2])/(?P<year>(?:19|20)[0-9]{2})$", moment),
     DateFormat(
@@ -139,8 +144,8 @@ UNAMBIGUOUS = (
 # Formats that only the whole column can tell apart: the order of day and month, and numbers that stand for dates.
 # Nobody who writes dots writes the month first.
 _END = rf"(?P<second_mark>[./-]){_SHORT_YEAR}{_TIME}"
-DAY_FIRST = DateFormat("dd/mm/yyyy", rf"^{_DAY}(?P<mark>[./-]){_MONTH}{_END}", _marked_moment)
-MONTH_FIRST = DateFormat("mm/dd/yyyy", rf"^{_MONTH}(?P<mark>[/-]){_DAY}{_END}", _marked_moment)
+DAY_FIRST = DateFormat("dd/mm/yyyy", rf"^{_DAY}(?P<mark>[./-]){_MONTH}{_END}", _marked_moment, plain=PLAIN_DAY_FIRST)
+MONTH_FIRST = DateFormat("mm/dd/yyyy", rf"^{_MONTH}(?P<mark>[/-]){_DAY}{_END}", _marked_moment, plain=PLAIN_MONTH_FIRST)
 # 99991231 is how systems write that a contract has no end.
 COMPACT = DateFormat("yyyymmdd", r"^(?P<year>(?:19|20)[0-9]{2}|9999)(?P<month>[0-9]{2})(?P<day>[0-9]{2})$", moment)
 # From 1980 to 2100; a column of such numbers may later hold any moment.

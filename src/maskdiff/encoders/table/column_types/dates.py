@@ -16,6 +16,7 @@ from maskdiff.codes import FloatArray
 from maskdiff.encoders.table.arrays import DAY, is_text, ticks
 from maskdiff.encoders.table.cells import duration_text, moment_text, parse_duration, parse_time, time_text
 from maskdiff.encoders.table.column_types.base import ColumnType, Key, NumericType, first_distinct, type_error
+from maskdiff.encoders.table.column_types.date_arrays import plain_ticks
 from maskdiff.encoders.table.column_types.date_formats import (
     DAY_FIRST,
     MONTH_FIRST,
@@ -117,12 +118,21 @@ class DateType(TickType):
         if not matches_all(trimmed, DIGIT):  # texts of other columns end here, before the longer patterns
             return False
         looks = [pc.match_substring_regex(trimmed, one.pattern) for one in self.formats]
-        return bool(pc.all(reduce(pc.or_, looks)).as_py()) and None not in map(self.key, texts.to_pylist())
+        return bool(pc.all(reduce(pc.or_, looks)).as_py()) and not self.text_ticks(texts).null_count
+
+    def keys(self, column: Column, values: pa.Array) -> Sequence[Key | None]:
+        return list(self.text_ticks(values).to_pylist()) if is_text(values.type) else super().keys(column, values)
+
+    def text_ticks(self, texts: pa.Array) -> pa.Array:
+        """Ticks of each of these texts, null where it is no date."""
+        found = plain_ticks(texts, [one.plain for one in self.formats if one.plain is not None])
+        others = found.is_null()
+        one_by_one = pa.array(map(self.key, texts.filter(others).to_pylist()), pa.int64())
+        return pc.replace_with_mask(found, others, one_by_one)
 
     def from_texts(self, texts: pa.Array) -> pa.Array:
         distinct = texts.dictionary_encode()
-        moments = pa.array(map(self.key, distinct.dictionary.to_pylist()), pa.int64())
-        return moments.take(distinct.indices).cast(pa.timestamp("us"))
+        return self.text_ticks(distinct.dictionary).take(distinct.indices).cast(pa.timestamp("us"))
 
 
 class FormattedDateType(DateType):
