@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -100,14 +102,36 @@ def test_groups_count_the_anomalies_they_show() -> None:
         assert line[0] == "spread over many columns" or all(set(line[0].split(" + ")) == columns for columns in odd)
 
 
-@pytest.mark.parametrize("n", [0, 30])
-def test_a_page_without_anomalies_says_so(n: int) -> None:
+def calm_connections() -> pd.DataFrame:
     calm = make_connections(60, seed=7)
-    calm = calm[~connections_detector().is_anomaly(calm)].iloc[:n]
-    page = report_on(calm)
-    assert "No row scored above the threshold" in page.text
+    return calm[~connections_detector().is_anomaly(calm)].iloc[:30].reset_index(drop=True)
+
+
+def test_a_page_without_rows_says_so() -> None:
+    page = report_on(calm_connections().iloc[:0])
+    assert "No rows were scored" in page.text
     assert page.data["number"] == []
     assert "id" not in {name for tag, attributes in page.elements if tag == "table" for name in attributes}
+
+
+def test_a_page_without_anomalies_says_so_and_names_the_lowest_p_values() -> None:
+    X, page = calm_connections(), report_on(calm_connections())
+    p_values = connections_detector().judge(X).p_value
+    text = " ".join(page.text.split())
+    assert "No row scored above the threshold" in text
+    assert page.rows() == []
+    named = re.findall(r"([\d.]+) \(row (\d+)\)", text)
+    assert [text for text, _ in named] == [p_value(p) for p in sorted(p_values)[:5]]
+    assert all(text == p_value(p_values[int(row)]) for text, row in named)
+    assert f"The lowest p-value is {named[0][0]}." in text
+
+
+def test_a_page_without_anomalies_offers_other_rates_with_their_rows() -> None:
+    X, data = calm_connections(), report_on(calm_connections()).data
+    scores = connections_detector().anomaly_score(X)
+    assert max(choice["n"] for choice in data["rates"]) > 0
+    for choice in data["rates"]:
+        assert sorted(data["number"][: choice["n"]]) == np.flatnonzero(scores > choice["threshold"]).tolist()
 
 
 def test_five_anomalies_are_all_static_rows() -> None:

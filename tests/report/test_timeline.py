@@ -1,4 +1,4 @@
-"""Alarms over time: counted by day of the first column of dates, drawn by day, week, month or year."""
+"""Alarms over time: counted by day of every column of dates, drawn by day, week, month or year."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def timeline_of(dates: pd.Series, alarm: np.ndarray, parts: int = 1) -> Timeline
     counts = TimeCounts(TableEncoder(columns={"when": "date"}).fit(table))
     for rows in np.array_split(np.arange(len(table)), parts):
         counts.add(read_table(table.iloc[rows]), alarm[rows])
-    return counts.timeline()
+    return next(iter(counts.timelines()), None)
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,32 @@ def test_the_page_shows_the_weeks_and_counts_every_row() -> None:
     assert "Anomalies by week of day" in " ".join(page.text.split())
 
 
+def timelines_of(**dates: list[object]) -> list[Timeline]:
+    table = pd.DataFrame(dates)
+    counts = TimeCounts(TableEncoder(columns=dict.fromkeys(dates, "date")).fit(table))
+    counts.add(read_table(table), np.zeros(len(table), dtype=bool))
+    return counts.timelines()
+
+
+def test_the_column_with_the_widest_usable_range_comes_first() -> None:
+    few = pd.date_range("2001-01-01", periods=200, freq="30D").where(np.arange(200) % 10 == 0)
+    found = timelines_of(
+        born=pd.date_range("1901-01-01", periods=200, freq="200D").tolist(),  # more years than are drawn
+        paid=few.tolist(),  # most rows have no date
+        day=pd.date_range("2024-01-01", periods=200, freq="D").tolist(),
+        opened=pd.date_range("2020-01-01", periods=200, freq="5D").tolist(),
+    )
+    assert [one.column for one in found] == ["opened", "day", "born", "paid"]
+
+
+def test_one_date_in_the_far_future_does_not_make_a_range_wide() -> None:
+    odd = [*pd.date_range("2024-01-01", periods=199, freq="D"), pd.Timestamp("2199-12-31")]
+    found = timelines_of(typed=odd, opened=pd.date_range("2020-01-01", periods=200, freq="5D").tolist())
+    assert [one.column for one in found] == ["opened", "typed"]
+
+
 def test_a_table_without_dates_has_no_such_section() -> None:
     table = pd.DataFrame({"when": ["a", "b"] * 20})
     counts = TimeCounts(TableEncoder().fit(table))
     counts.add(read_table(table), np.zeros(40, dtype=bool))
-    assert counts.timeline() is None
+    assert counts.timelines() == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +15,18 @@ from maskdiff.report.content.base import MAX_CONTEXT, ReportRows, RowContent, co
 MAX_ALARMS = 50_000
 # The rows below the threshold that are kept for higher false-alarm rates.
 MAX_BELOW = 1_000
+# The rows whose p-values are named where nothing is an alarm.
+N_LOWEST = 5
 # The cells, or characters, kept in whole rows; beyond that a row has only its explained cells.
 MAX_CELLS = 2_000_000
+
+
+class RowVerdict(NamedTuple):
+    """The number, the score and the p-value of a row."""
+
+    number: int
+    score: float
+    p_value: float
 
 
 class HighestAlarms:
@@ -33,11 +44,13 @@ class HighestAlarms:
         self.content, self.max_alarms, self.max_cells, self.lowest = content, max_alarms, max_cells, lowest
         self.alarms: list[Alarm] = []
         self.below: list[Alarm] = []
+        self.lowest_p: list[RowVerdict] = []
         self.context_names: tuple[str, ...] | None = None
 
     def add(self, rows: ReportRows, verdicts: Verdicts, numbers: NDArray[np.int64]) -> None:
         if self.context_names is None:
             self.context_names = tuple(self._context_columns(rows)[:MAX_CONTEXT])
+        self._add_lowest_p(verdicts, numbers)
         chosen = self._candidates(verdicts)
         if not len(chosen):
             return
@@ -50,6 +63,14 @@ class HighestAlarms:
         sizes = np.cumsum([one.size for one in kept])
         for one in kept[int(np.searchsorted(sizes, self.max_cells, side="right")) :]:
             one.drop_whole_row()
+
+    def _add_lowest_p(self, verdicts: Verdicts, numbers: NDArray[np.int64]) -> None:
+        score = verdicts.anomaly_score
+        judged = np.flatnonzero(~np.isnan(score))
+        highest = judged[np.argsort(-score[judged], kind="stable")][:N_LOWEST]
+        found = zip(*(one[highest].tolist() for one in (numbers, score, verdicts.p_value)), strict=True)
+        self.lowest_p += [RowVerdict(*one) for one in found]
+        self.lowest_p = sorted(self.lowest_p, key=lambda one: -one.score)[:N_LOWEST]
 
     @property
     def _max_below(self) -> int:

@@ -67,7 +67,7 @@ def asset(name: str) -> str:
 def render(builder: ReportBuilder, *, source: str | None, model: str | None, title: str | None, when: datetime) -> str:
     """The whole page."""
     content, alarms = builder.content, builder.highest_alarms.alarms
-    below = builder.highest_alarms.below if alarms else []
+    below = builder.highest_alarms.below
     context_names = builder.highest_alarms.context_names or ()
     grouping = group_alarms(alarms, content.group_key, below)
     numbers = summary_numbers(builder)
@@ -76,9 +76,10 @@ def render(builder: ReportBuilder, *, source: str | None, model: str | None, tit
     data = payload([*alarms, *below], content.names, context_names, grouping, nearest)
     data |= {"order": content.column_order(), "oddKey": content.odd_key(), "unit": numbers["unit_short"]}
     data |= {"reasonsHeading": content.wording.reasons_heading, "value": content.wording.value}
+    data |= {"isText": not content.wording.is_table}
     data |= {"rates": choice_texts(choices, builder.n_judged), "ownRate": builder.rates.own}
     early_script, page_script = asset("early.js"), "".join(map(asset, PAGE_SCRIPTS))
-    score_shares, drift, timeline = content.score_shares(), content.drift(), content.timeline()
+    score_shares, drift = content.score_shares(), content.drift()
     return (
         environment()
         .get_template("report.html")
@@ -99,8 +100,9 @@ def render(builder: ReportBuilder, *, source: str | None, model: str | None, tit
             static_alarms=alarms[:STATIC_ALARMS],
             nearest=nearest,
             n_kept=len(alarms),
+            lowest_p=builder.highest_alarms.lowest_p,
             grouping=grouping,
-            odd_options=odd_options(data, content.odd_counts(alarms)),
+            odd_options=odd_options(data, content.odd_counts(alarms, below)),
             rates=data["rates"],
             own_rate=builder.rates.own,
             full_shade=data["full"],
@@ -111,8 +113,7 @@ def render(builder: ReportBuilder, *, source: str | None, model: str | None, tit
             **distribution(builder),
             score_shares=score_shares,
             drift=drift,
-            timeline=timeline,
-            time_bars=over_time(timeline, builder.rate) if timeline else None,
+            timelines=[(one, over_time(one, builder.rate)) for one in content.timelines()],
             column_bars=column_bars(drift, score_shares) if content.wording.is_table and builder.n_judged else [],
             small_size=(SMALL_WIDTH, SMALL_HEIGHT),
             checks=builder.checks(),

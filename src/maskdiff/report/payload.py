@@ -51,7 +51,7 @@ def payload(
     pools, context_pools, p_values = [TextPool() for _ in columns], [TextPool() for _ in context], TextPool()
     row_cells = [_places(pools, row.values) for row in rows if row.values is not None]
     context_cells = [_places(context_pools, row.context) for row in rows]
-    full = full_shade([row for row in rows if row.is_alarm])
+    full = full_shade([row for row in rows if row.is_alarm] or rows)
     return {
         "number": [row.number for row in rows],
         "score": [round(row.score, 3) for row in rows],

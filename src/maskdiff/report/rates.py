@@ -12,8 +12,8 @@ from maskdiff.detectors import Detector
 from maskdiff.report.formatting import count, expected_alarms, percent, rate, score
 
 COMMON_RATES = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
-# How much lower and how much higher than the report's own rate the others are.
-LOWEST_FACTOR, HIGHEST_FACTOR = 0.1, 5.0
+# How much lower than the report's own rate the others are, at least. Higher ones are all offered.
+LOWEST_FACTOR = 0.1
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,7 @@ class RateCounts:
 
     def __init__(self, detector: Detector, rate: float) -> None:
         lowest = max(detector.calibration_.finest_rate, LOWEST_FACTOR * rate)
-        common = (other for other in COMMON_RATES if lowest <= other <= HIGHEST_FACTOR * rate * (1 + 1e-9))
-        self.rates = sorted({rate, *common})
+        self.rates = sorted({rate, *(other for other in COMMON_RATES if other >= lowest)})
         self.thresholds = [detector.threshold(one) for one in self.rates]
         self.counts = np.zeros(len(self.rates), dtype=np.int64)
         self.own = self.rates.index(rate)
@@ -58,6 +57,7 @@ def choice_texts(choices: Sequence[RateChoice], n_judged: int) -> list[dict[str,
             "thresholdText": score(one.threshold),
             "n": one.n_alarms,
             "nText": count(one.n_alarms),
+            "verb": "stands" if one.n_alarms == 1 else "stand",
             "share": percent(one.n_alarms / max(1, n_judged)),
             "expected": expected_alarms(one.rate * n_judged),
         }

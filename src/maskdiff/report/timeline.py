@@ -45,13 +45,19 @@ class Period:
 
 @dataclass(frozen=True)
 class Timeline:
-    """Alarms by day, week, month or year of a column; rows without a date are counted apart."""
+    """Alarms by day, week, month or year of a column; rows without a date are counted apart.
+
+    `n_days` is the length of its main range, which holds nearly all rows; `is_usable` says whether at least half of the
+    rows have a date and that range is drawn whole.
+    """
 
     column: str
     unit: str
     periods: tuple[Period, ...]
     undated: int
     undated_alarms: int
+    n_days: int
+    is_usable: bool
 
     @property
     def most(self) -> int:
@@ -59,17 +65,32 @@ class Timeline:
 
 
 class TimeCounts:
-    """Counts rows and alarms by day of the first column of dates; memory grows with the days, not with the rows."""
+    """Counts rows and alarms by the day of every column of dates; memory grows with the days, not with the rows."""
 
     def __init__(self, encoder: TableEncoder) -> None:
-        dates = {name: one for name, one in encoder.column_types_.items() if isinstance(one, DateType)}
-        self.name = next(iter(dates), None)
-        self.type = dates.get(self.name or "")
+        types = encoder.column_types_.items()
+        self.columns = [DayCounts(name, one) for name, one in types if isinstance(one, DateType)]
+
+    def add(self, table: Table, alarm: BoolArray) -> None:
+        for column in self.columns:
+            column.add(table, alarm)
+
+    def timelines(self) -> list[Timeline]:
+        """One for each column with dates of several days, the one with the widest usable range first."""
+        found = [one for one in (column.timeline() for column in self.columns) if one is not None]
+        return sorted(found, key=lambda one: (not one.is_usable, -one.n_days if one.is_usable else 0))
+
+
+class DayCounts:
+    """Rows and alarms by the day of one column of dates."""
+
+    def __init__(self, name: str, column_type: DateType) -> None:
+        self.name, self.type = name, column_type
         self.days: dict[int, NDArray[np.int64]] = {}
         self.undated = np.zeros(2, dtype=np.int64)
 
     def add(self, table: Table, alarm: BoolArray) -> None:
-        if self.type is None or self.name not in table.names:
+        if self.name not in table.names:
             return
         ticks = self.type.numbers(table.column(table.names.index(self.name)))
         dated = np.isfinite(ticks)
@@ -81,25 +102,31 @@ class TimeCounts:
 
     def timeline(self) -> Timeline | None:
         """None where there are no dates, or all are of one day."""
-        if self.name is None or len(self.days) < 2:
+        if len(self.days) < 2:
             return None
         days = np.array(sorted(self.days))
         counts = np.stack([self.days[day] for day in days.tolist()])
         low, high = _main_range(days, counts[:, 0])
-        unit, period_of, text = next(
-            (unit, of, text)
-            for unit, (of, text) in PERIODS.items()
-            if int(np.ptp(of(np.array([low, high])))) < MAX_PERIODS or unit == "year"
-        )
-        first, last = period_of(np.array([low, high])).tolist()
-        first = max(first, last - MAX_PERIODS + 1)
+        unit = _shortest_unit(low, high)
+        period_of, text = PERIODS[unit]
+        earliest, last = period_of(np.array([low, high])).tolist()
+        first = max(earliest, last - MAX_PERIODS + 1)
         found = period_of(days).clip(first - 1, last + 1) - first + 1
         totals = np.zeros((last - first + 3, 2), dtype=np.int64)
         np.add.at(totals, found, counts)
         labels = [f"before {text(first)}", *map(text, range(first, last + 1)), f"after {text(last)}"]
         kept = [0] * bool(totals[0, 0]) + [*range(1, len(totals) - 1)] + [len(totals) - 1] * bool(totals[-1, 0])
         periods = tuple(Period(labels[at], *totals[at].tolist()) for at in kept)
-        return Timeline(self.name, unit, periods, *self.undated.tolist())
+        undated, undated_alarms = self.undated.tolist()
+        usable = bool(first == earliest and undated <= counts[:, 0].sum())
+        return Timeline(self.name, unit, periods, undated, undated_alarms, high - low, usable)
+
+
+def _shortest_unit(low: int, high: int) -> str:
+    """The shortest periods of which not too many are between these days."""
+    ends = np.array([low, high])
+    fitting = (unit for unit, (period_of, _) in PERIODS.items() if int(np.ptp(period_of(ends))) < MAX_PERIODS)
+    return next(fitting, "year")
 
 
 def _main_range(days: Days, counts: NDArray[np.int64]) -> tuple[int, int]:

@@ -18,10 +18,17 @@ from .lists import LINES, PHONE, page_of
 
 @pytest.fixture(scope="module")
 def claims(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Claims with a date, judged by a model that holds normal rows."""
+    """Claims with two dates, judged by a model that holds normal rows."""
     path, rng = tmp_path_factory.mktemp("claims") / "claims.html", np.random.default_rng(0)
     days = pd.Timestamp("2023-01-01") + pd.to_timedelta(rng.integers(0, 300, 300), unit="D")
-    claims = pd.DataFrame({"day": days, "cause": rng.choice(["fire", "water"], 300), "cost": rng.gamma(3, 90, 300)})
+    claims = pd.DataFrame(
+        {
+            "day": days,
+            "paid": days + pd.Timedelta(days=9),
+            "cause": rng.choice(["fire", "water"], 300),
+            "cost": rng.gamma(3, 90, 300),
+        }
+    )
     detector = TableDetector(progress=False).fit(claims.iloc[:200])
     new = claims.iloc[200:].copy()
     new.loc[200:219, "cause"] = "meteorite"
@@ -57,8 +64,19 @@ def test_bars_show_learned_and_new_shares(visit: Any, claims: Path) -> None:
 def test_the_anomalies_over_time_are_all_in_the_table(visit: Any, claims: Path) -> None:
     page = visit(claims)
     page.evaluate("document.querySelectorAll('details').forEach((node) => { node.open = true; })")
-    counts = page.locator("#time tbody td:last-child").all_inner_texts()
+    counts = page.locator("#time .timeline:not([hidden]) tbody td:last-child").all_inner_texts()
     assert sum(map(int, counts)) == len(page_of(claims).rows())
+
+
+def test_the_reader_chooses_the_column_of_dates(visit: Any, claims: Path) -> None:
+    page = visit(claims)
+    shown = "#time .timeline:visible"
+    first, second = page.locator("#time-column option").all_inner_texts()
+    assert {first, second} == {"day", "paid"}
+    assert f"of {first}." in page.inner_text(f"{shown} p >> nth=0")
+    page.select_option("#time-column", label=second)
+    assert page.locator(shown).count() == 1
+    assert f"of {second}." in page.inner_text(f"{shown} p >> nth=0")
 
 
 def test_nearest_normal_rows_are_shown_below_their_anomaly(visit: Any, claims: Path) -> None:

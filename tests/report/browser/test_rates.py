@@ -5,7 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .lists import column, page_of, status
+from maskdiff.report import write_report
+
+from ...conftest import make_connections
+from ..pages import WHEN
+from ..samples import connections_detector
+from .lists import LINES, column, page_of, status
 
 
 def choose_rate(page: Any, at: int) -> None:
@@ -45,3 +50,21 @@ def test_groups_and_odd_columns_are_counted_again_and_come_back(visit: Any, repo
     choose_rate(page, data["ownRate"])
     assert (page.locator(sizes).all_inner_texts(), page.locator(odd).all_inner_texts()) == before
     assert page.locator("#columns .own-rate").is_hidden()
+
+
+def test_a_page_without_anomalies_lists_rows_at_a_higher_rate(visit: Any, tmp_path: Path) -> None:
+    path, rows = tmp_path / "calm.html", make_connections(60, seed=7)
+    write_report(connections_detector(), rows[~connections_detector().is_anomaly(rows)], path, when=WHEN)
+    page, data = visit(path), page_of(path).data
+    assert status(page) == "No anomalies at this rate."
+    assert page.locator("#list").is_hidden()
+    choose_rate(page, len(data["rates"]) - 1)
+    n = data["rates"][-1]["n"]
+    assert page.locator(LINES).count() == n > 0
+    assert f"{n} of " in page.inner_text(".lede")
+    assert page.locator("#anomalies .at-own-rate").is_hidden()
+    assert page.locator("#odd-column option:not([hidden])").count() > 1
+    choose_rate(page, data["ownRate"])
+    assert page.locator("#list").is_hidden()
+    assert page.locator("#anomalies .at-own-rate").is_visible()
+    assert page.locator("#odd-column option:not([hidden])").count() == 1

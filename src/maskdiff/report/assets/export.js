@@ -1,7 +1,7 @@
 // The chosen rows as CSV: one line for each, with its verdict, its odd columns and all its values.
 const asCsv = (list, rows, isReviewed) => {
   const { data } = list;
-  const isText = data.marks.length > 0;
+  const { isText } = data;
   // A spreadsheet would run a text that starts like a formula.
   const safe = (text) => (/^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text);
   const quoted = (value) => {

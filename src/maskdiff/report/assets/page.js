@@ -49,6 +49,11 @@
     }
   }
 
+  // Anomalies over time: by the column of dates that is chosen.
+  $("time-column")?.addEventListener("change", (event) => {
+    document.querySelectorAll("#time .timeline").forEach((node, at) => { node.hidden = at !== Number(event.target.value); });
+  });
+
   const ready = () => { root.dataset.ready = "yes"; };
   if (!$("list")) return ready();
   let data;
@@ -58,7 +63,7 @@
   }
   const list = anomalies(data);
   const reviewed = reviewedRows(data.digest);
-  const isText = data.marks.length > 0;
+  const { isText } = data;
 
   // What is shown ----------------------------------------------------------------------------------------------------
   const narrow = matchMedia("(max-width: 44rem)").matches;
@@ -213,6 +218,7 @@
   };
 
   const describe = (first, last) => {
+    if (!state.limit) return "No anomalies at this rate.";
     if (!rows.length) return "No anomaly matches.";
     const of = rows.length === state.limit ? count(state.limit) : `${count(rows.length)} that match, of ${count(state.limit)}`;
     return `Anomalies ${count(first + 1)} to ${count(last)} of ${of}`;
@@ -233,6 +239,7 @@
     // Two columns sort by the score; only one of them is marked as sorted.
     table.tHead.querySelector("th").removeAttribute("aria-sort");
     table.tBodies[0].replaceChildren(...rows.slice(first, last).flatMap((row) => [line(row), ...nearLines(row)]));
+    $("list-box").hidden = !rows.length;
     $("status").textContent = describe(first, last);
     table.caption.textContent = describe(first, last);
     $("page").value = state.page;
@@ -303,7 +310,10 @@
     const nOdd = (key) => { let n = 0; for (let row = 0; row < limit; row += 1) n += list.isOdd(row, key); return count(n); };
     for (const node of document.querySelectorAll("[data-odd]")) follow(node, nOdd(Number(node.dataset.odd)));
     for (const option of $("odd-column").options) {
-      if (option.value !== "") follow(option, `${option.dataset.name} (${nOdd(Number(option.value))})`);
+      if (option.value === "") continue;
+      const n = nOdd(Number(option.value));
+      follow(option, `${option.dataset.name} (${n})`);
+      option.hidden = n === "0";
     }
   };
   const moveThreshold = (threshold) => {
@@ -321,8 +331,12 @@
     for (const node of document.querySelectorAll("[data-follows]")) follow(node, chosen[node.dataset.follows]);
     moveThreshold(chosen.threshold);
     if (at !== data.ownRate) recount(limit);
-    else for (const [node, text] of written) node.textContent = text;
+    else for (const [node, text] of written) {
+      node.textContent = text;
+      if (node.tagName === "OPTION") node.hidden = text.endsWith(" (0)");
+    }
     for (const node of document.querySelectorAll(".own-rate")) node.hidden = at === data.ownRate;
+    for (const node of document.querySelectorAll(".at-own-rate")) node.hidden = at !== data.ownRate;
     update({ rate: at, limit });
   });
 

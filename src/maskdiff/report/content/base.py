@@ -114,14 +114,17 @@ class RowContent(Protocol):
     def odd_key(self) -> int:
         """Which number of an explained cell, in the payload, identifies what is odd there."""
 
-    def odd_counts(self, alarms: Sequence[Alarm]) -> list[tuple[int | str, str, int]]:
-        """What is odd in any of these alarms: its value at `odd_key`, its name, and in how many alarms."""
+    def odd_counts(self, alarms: Sequence[Alarm], below: Sequence[Alarm]) -> list[tuple[int | str, str, int]]:
+        """What is odd in any of these rows: its value at `odd_key`, its name, and in how many alarms.
+
+        The rows `below` are no alarms, so that what is odd only there counts 0.
+        """
 
     def nearest(self, alarms: Sequence[Alarm]) -> list[tuple[NormalRow, ...]]:
         """The normal rows nearest to the first of these alarms, where the model holds such rows."""
 
-    def timeline(self) -> Timeline | None:
-        """Rows and alarms over time, where there is a column of dates."""
+    def timelines(self) -> list[Timeline]:
+        """Rows and alarms over time, one for each column of dates, the one to show first at the beginning."""
 
     def drift(self) -> Any:
         """How the rows differ from those the model learned from."""

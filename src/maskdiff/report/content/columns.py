@@ -162,17 +162,18 @@ class ColumnContent:
     def odd_key(self) -> int:
         return 0
 
-    def odd_counts(self, alarms: Sequence[Alarm]) -> list[tuple[int | str, str, int]]:
+    def odd_counts(self, alarms: Sequence[Alarm], below: Sequence[Alarm]) -> list[tuple[int | str, str, int]]:
         """By the number of the column."""
         counts = Counter(field for alarm in alarms for field in alarm.odd_fields)
+        counts.update(dict.fromkeys((field for row in below for field in row.odd_fields), 0))
         ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
         return [(field, display_value(self.names[field]), n) for field, n in ranked]
 
     def nearest(self, alarms: Sequence[Alarm]) -> list[tuple[NormalRow, ...]]:
         return nearest_rows(self.detector, alarms)
 
-    def timeline(self) -> Timeline | None:
-        return self.time_counts.timeline()
+    def timelines(self) -> list[Timeline]:
+        return self.time_counts.timelines()
 
     def drift(self) -> list[ColumnDrift]:
         return self.drift_counts.columns()

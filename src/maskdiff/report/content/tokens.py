@@ -149,16 +149,17 @@ class TokenContent:
     def odd_key(self) -> int:
         return 1
 
-    def odd_counts(self, alarms: Sequence[Alarm]) -> list[tuple[int | str, str, int]]:
+    def odd_counts(self, alarms: Sequence[Alarm], below: Sequence[Alarm]) -> list[tuple[int | str, str, int]]:
         """By the text of the token."""
         counts = Counter(value for alarm in alarms for value in dict.fromkeys(cell.value for cell in alarm.odd_cells))
+        counts.update(dict.fromkeys((cell.value for row in below for cell in row.odd_cells), 0))
         return [(value, value, n) for value, n in counts.most_common(MAX_ODD_OPTIONS)]
 
     def nearest(self, alarms: Sequence[Alarm]) -> list[tuple[NormalRow, ...]]:
         return []
 
-    def timeline(self) -> Timeline | None:
-        return None
+    def timelines(self) -> list[Timeline]:
+        return []
 
     def drift(self) -> TokenDrift:
         return self.counts.drift()
