@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,8 @@ class Cells:
 class Case:
     """A file. `columns` by name; `content` is what stands in the file where the texts alone do not show it.
 
-    `reading` are settings of `ReadOptions`, `missing` texts that mean a missing value here, `notice`
+    What is more than a file, `make` writes into a folder, and says how it is called; `piped`: it comes on standard
+    input. `reading` are settings of `ReadOptions`, `missing` texts that mean a missing value here, `notice`
     is a part of the notice that has to be given.
     """
 
@@ -46,6 +47,8 @@ class Case:
     columns: Mapping[str, Cells | Expected]
     content: bytes | None = None
     ending: str = ".csv"
+    make: Callable[[Path], str] | None = None
+    piped: bool = False
     delimiter: str = ","
     rows: int | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
@@ -65,10 +68,13 @@ class Case:
     def n_rows(self) -> int:
         return self.rows if self.rows is not None else len(next(iter(self.texts.values())))
 
-    def write(self, folder: Path) -> Path:
+    def write(self, folder: Path) -> str:
+        """Put it into a folder; the input to be read."""
+        if self.make is not None:
+            return self.make(folder)
         path = folder / f"{self.name}{self.ending}"
         path.write_bytes(self.content if self.content is not None else delimited(self.texts, self.delimiter).encode())
-        return path
+        return str(path)
 
 
 def delimited(texts: Mapping[str, Sequence[str]], delimiter: str = ",", line_end: str = "\n") -> str:

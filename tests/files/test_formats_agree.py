@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import warnings
+import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
 
 from maskdiff import TableDetector
 from maskdiff.errors import MaskdiffWarning
+from maskdiff.io import open_rows
 from maskdiff.jobs import fit_file, score_file
 
 from .case import Case
@@ -48,6 +53,45 @@ FORMATS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
     "json": write_json,
     "xlsx": write_xlsx,
 }
+
+
+# More ways to have the same texts. Each writes into an empty folder, and says how the input is called.
+
+
+def in_sqlite(rows: pd.DataFrame, folder: Path) -> str:
+    with closing(sqlite3.connect(folder / "rows.db")) as database:
+        rows.to_sql("rows", database, index=False)
+    return f"sqlite:///{folder}/rows.db"
+
+
+def in_duckdb(rows: pd.DataFrame, folder: Path) -> str:
+    with duckdb.connect(str(folder / "rows.duckdb")) as database:
+        database.register("given", rows)
+        database.execute("create table rows as select * from given")
+    return str(folder / "rows.duckdb")
+
+
+def in_a_titled_sheet(rows: pd.DataFrame, folder: Path) -> str:
+    with pd.ExcelWriter(folder / "rows.xlsx") as book:
+        rows.to_excel(book, sheet_name="rows", index=False, startrow=3)
+        book.book["rows"]["A1"] = "All rows"
+        rows.head(1).to_excel(book, sheet_name="more", index=False)
+    return str(folder / "rows.xlsx")
+
+
+def in_a_folder(rows: pd.DataFrame, folder: Path) -> str:
+    rows.head(20).to_csv(folder / "1.csv", index=False, encoding="utf-16")
+    rows.iloc[20:, ::-1].to_csv(folder / "2.csv.gz", index=False)
+    return str(folder)
+
+
+def in_a_zip(rows: pd.DataFrame, folder: Path) -> str:
+    with zipfile.ZipFile(folder / "rows.zip", "w") as packed:
+        packed.writestr("rows.csv", rows.to_csv(index=False, sep=";", lineterminator="\r\n").encode("utf-16-le"))
+    return str(folder / "rows.zip")
+
+
+SOURCES = [in_sqlite, in_duckdb, in_a_titled_sheet, in_a_folder, in_a_zip]
 
 
 def everything(n: int) -> pd.DataFrame:
@@ -117,3 +161,14 @@ def test_numbers_that_are_dates_give_the_same_answer_as_numbers_and_as_texts(end
     expected, wanted = fitted(rows, tmp_path, "csv")
     assert learned(detector) == learned(expected)
     np.testing.assert_allclose(scores, wanted, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::maskdiff.errors.MaskdiffWarning")
+@pytest.mark.parametrize("make", SOURCES, ids=lambda make: make.__name__)
+def test_any_other_source_holds_the_same_texts(
+    make: Callable[[pd.DataFrame, Path], str], rows: pd.DataFrame, tmp_path: Path
+) -> None:
+    with open_rows(make(rows, tmp_path)) as file:
+        read = pd.concat([batch.to_pandas() for batch in file.batches()], ignore_index=True)
+    blank = {"to_replace": r"^\s+$", "value": "", "regex": True}  # workbooks do not keep cells of blanks alone
+    pd.testing.assert_frame_equal(read.fillna("").replace(**blank), rows.replace(**blank), check_dtype=False)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import warnings
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -25,9 +28,18 @@ VALUES: dict[str, Any] = {
 }
 
 
-def read(path: Path | str, **reading: Any) -> Any:
-    with open_rows(str(path), ReadOptions(**reading)) as rows:
-        return read_table(rows)
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Case], Any]:
+    """Reads the table of a case as any job does."""
+
+    def read(case: Case) -> Any:
+        path = case.write(tmp_path)
+        if case.piped:
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(Path(path).read_bytes()))))
+        with open_rows("-" if case.piped else path, ReadOptions(**case.reading), repeatable=True) as rows:
+            return read_table(rows)
+
+    return read
 
 
 def found(table: Any, encoder: TableEncoder, name: str) -> Expected:
@@ -42,10 +54,10 @@ def found(table: Any, encoder: TableEncoder, name: str) -> Expected:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_column_is_read_as_what_it_is(case: Case, tmp_path: Path) -> None:
+def test_every_column_is_read_as_what_it_is(case: Case, read: Callable[[Case], Any]) -> None:
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always", MaskdiffWarning)
-        table = read(case.write(tmp_path), **case.reading)
+        table = read(case)
         encoder = TableEncoder(missing=case.missing or None).fit(table)
     assert table.num_rows == case.n_rows
     read_as = {name: found(table, encoder, name) for name in case.expected}
