@@ -24,7 +24,10 @@ PLANTED = {
     "right": 120,
     "right_first": 60,
 }
-CELLS = {"n_cells": 1000, "n_wrong": 50, "average_precision": 0.75, "precision_at_k": 0.5}
+CELLS = {
+    **{"n_cells": 1000, "n_wrong": 50, "average_precision": 0.75, "precision_at_k": 0.5},
+    "by_way": {"contradiction": {"n": 25, "found": 20}, "typo": {"n": 25, "found": 5}},
+}
 
 
 def made(name: str, method: str, seed: int, **content: Any) -> dict[str, Any]:
@@ -35,9 +38,11 @@ def made(name: str, method: str, seed: int, **content: Any) -> dict[str, Any]:
 def folder(tmp_path: Path) -> Path:
     ways = {"another row's value": PLANTED, "contradiction": PLANTED | {"pair": 180, "pair_found": 95}}
     rows = {"planted": {**ways, "never seen": {"n": 0}}, "n_normal": 1000, "n_calibration": 2000}
+    few = PLANTED | {"roc_auc": 0.7, "found": 0, "first_found": 0, "three_found": 0}
+    other = {**rows, "planted": rows["planted"] | {"another row's value": few}}
     records = [
         made("bank", "default", 0, false_alarms={"0.01": 8}, **rows),
-        made("bank", "default", 1, false_alarms={"0.01": 300}, **rows),
+        made("bank", "default", 1, false_alarms={"0.01": 300}, **other),
         made("bank+2%", "pairs", 0, cells=CELLS),
         made("bank+2%", "default", 0, cells=CELLS | {"reported": 40, "reported_wrong": 30}),
     ]
@@ -47,14 +52,16 @@ def folder(tmp_path: Path) -> Path:
 
 def test_shares_are_taken_of_the_rows_they_belong_to(folder: Path) -> None:
     page = "\n\n".join(cells_page(RecordFolder(folder)))
-    assert "| bank | default | 50.0 | 90.0 | 90.0 | 99.0 | 75.0 | 90.0 | 40.0 |\n" in page
+    assert "| bank | default | 25.0 | 80.0 | 90.0 | 99.0 | 75.0 | 90.0 | 40.0 |\n" in page
     assert "| bank | default | 50.0 | 90.0 | 90.0 | 99.0 | 75.0 | 90.0 | 40.0 | 95.0 |" in page
+    assert "named first: contradiction 50.0% (90.0%), another row's value 25.0% (90.0%)." in page
     assert "| bank | default | 1000 | 15.40 ± 20.65 | 1 of 2 |" in page
 
 
 def test_files_are_ranked_by_share_and_reported_cells_are_shown_where_there_are_any(folder: Path) -> None:
     page = "\n\n".join(cells_page(RecordFolder(folder)))
     assert "| bank | counts of pairs |  | 75.0 / 50.0 |  |" in page
+    assert "| method | contradiction | typo |\n|---|---|---|\n| counts of pairs | 80.0 | 20.0 |" in page
     assert "| bank, 2% | default | 40.0 | 60.0 | 25.0 |" in page
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,8 @@ EXPLAINED = {
     "never seen": "A new text, or a number outside of the column's range by one to ten times that range.",
 }
 
-Share = Callable[[dict[str, int]], float]
+Counts = dict[str, Any]
+Share = Callable[[Counts], float]
 # Columns of a table: shares of what was planted one way, in percent.
 COLUMNS: dict[str, Share] = {
     "rows found": lambda found: _percent(found["found"], found["n"]),
@@ -42,9 +44,19 @@ def _percent(part: int | None, whole: int) -> float:
     return float("nan") if part is None or not whole else 100 * part / whole
 
 
+def _text(value: float) -> str:
+    return "" if np.isnan(value) else f"{value:.1f}"
+
+
 def _mean(values: list[float]) -> str:
     known = [value for value in values if not np.isnan(value)]
-    return f"{np.mean(known):.1f}" if known else ""
+    return _text(float(np.mean(known))) if known else ""
+
+
+def _together(found: list[Counts]) -> Counts:
+    """The counts of several runs added up, so that few rows of one run do not count as much as many of another."""
+    total = {name: None if value is None else sum(each[name] for each in found) for name, value in found[0].items()}
+    return total | {"roc_auc": np.mean([each["roc_auc"] for each in found])}
 
 
 def _groups(records: list[Record]) -> Iterator[tuple[str, str, list[Record]]]:
@@ -56,12 +68,34 @@ def _groups(records: list[Record]) -> Iterator[tuple[str, str, list[Record]]]:
                 yield name, method, runs
 
 
+def summary(records: list[Record]) -> str:
+    """The default in one sentence; nothing where it was not measured."""
+    own = [runs for _, method, runs in _groups(records) if method == "default"]
+    if not own:
+        return ""
+    parts = []
+    for way in reversed(IN_ROWS):
+        found = [_together(known) for runs in own if (known := _of_way(runs, way))]
+        rows, first = (_mean([COLUMNS[name](each) for each in found]) for name in ("rows found", "cell first"))
+        if found:
+            parts.append(f"{way} {rows}% ({first}%)")
+    return (
+        "Rows found by the default, mean of the tables, and in brackets how often the wrong cell of a row found is "
+        f"named first: {', '.join(parts)}."
+    )
+
+
+def _of_way(runs: list[Record], way: str) -> list[Counts]:
+    """What became of errors planted one way, in the runs in which any were."""
+    return [run["planted"][way] for run in runs if run["planted"][way]["n"]]
+
+
 def planted(records: list[Record], way: str) -> str:
     """What became of errors planted one way."""
     columns = COLUMNS | (EITHER if way == "contradiction" else {})
     lines = []
     for name, method, runs in _groups(records):
-        found = [run["planted"][way] for run in runs if run["planted"][way]["n"]]
+        found = _of_way(runs, way)
         if found:
             lines.append(
                 [name, NAMES.get(method, method), *(_mean([*map(share, found)]) for share in columns.values())]
@@ -111,6 +145,7 @@ def one_file(records: list[Record]) -> str:
         "fifths of the rows, errors included, and judge the rest. All cells of the file in one order: average "
         "precision / the share of wrong ones among the k oddest, k the number of wrong cells.",
         grid(["set", "method", *(f"{share:.1%} wrong" for share in SHARES)], lines),
+        _by_way(records),
         _reported(records),
     )
 
@@ -118,6 +153,18 @@ def one_file(records: list[Record]) -> str:
 def _ranked(runs: list[Record]) -> str:
     measures = ("average_precision", "precision_at_k")
     return " / ".join(_mean([100 * run["cells"][name] for run in runs]) for name in measures) if runs else ""
+
+
+def _by_way(records: list[Record]) -> str:
+    """Which errors are among the oddest cells, all shares and tables together."""
+    ways = list(records[0]["cells"]["by_way"])
+    lines = []
+    for method in dict.fromkeys(record["method"] for record in records):
+        runs = [record["cells"]["by_way"] for record in records if record["method"] == method]
+        counts = [[sum(run[way][name] for run in runs) for name in ("found", "n")] for way in ways]
+        lines.append([NAMES.get(method, method), *(_text(_percent(found, n)) for found, n in counts)])
+    said = "Of the errors planted each way, the share that is among the k oddest cells, all files together:"
+    return said + "\n\n" + grid(["method", *ways], lines)
 
 
 def _reported(records: list[Record]) -> str:
@@ -146,7 +193,7 @@ def cells_page(records: RecordFolder) -> list[str]:
         "rows, and the errors are in the others. Rows are found if they are alarms at 1% false alarms; the wrong cell "
         "is named first, or among the first three, in percent of the rows found (or of all rows with an error). The "
         "value is right if what was expected in the wrong cell is what stood there before, of the cells named first; "
-        f"of numbers, if it is the range that held them. Mean of {number(seeds(found))} seeds.",
+        f"of numbers, if it is the range that held them. All {number(seeds(found))} seeds together.",
         command(
             f"maskdiff bench cells --data DIR --seeds {seeds(found)} --out results/more/cells.jsonl",
             "maskdiff bench cells --sets my.csv --methods default,pairs --out my-cells.jsonl    # a table of your own",
@@ -156,7 +203,9 @@ def cells_page(records: RecordFolder) -> list[str]:
         "Simple methods beside ours: scikit-learn's isolation forest finds the rows and the largest z-score names the "
         "cell; the frequency rule takes the rarest value of a row; counts of pairs take the value that is rarest "
         "beside any other of its row; OutlierTree, where it was measured, has its defaults, and knows no new "
-        "categories. Each keeps a tenth of its rows back to set its threshold.",
+        "categories. Each keeps a tenth of its rows back to set its threshold. In a file the forest's cells are in the "
+        "order of their z-scores alone, which serves it best.",
+        summary(in_rows),
         *(planted(in_rows, way) for way in IN_ROWS if in_rows),
         false_alarms(in_rows) if in_rows else "",
         one_file(files),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from maskdiff.bench.studies.cells.judgement import Judgement
-from maskdiff.bench.studies.cells.measures import cell_measures, places, row_measures
+from maskdiff.bench.studies.cells.measures import among_the_oddest, cell_measures, places, row_measures
 
 
 def test_rows_and_named_cells_are_counted() -> None:
@@ -61,6 +61,12 @@ def test_cells_of_a_file_are_ranked_together() -> None:
         "average_precision": pytest.approx((1 / 1 + 2 / 3) / 2),
         "precision_at_k": 0.5,
     }
+
+
+def test_as_many_cells_as_are_wrong_are_taken_for_the_oddest() -> None:
+    oddness = np.array([[5.0, 4.0], [4.0, -np.inf]])
+    assert among_the_oddest(oddness, np.array([0, 1]), np.array([0, 0])).tolist() == [True, False]
+    assert among_the_oddest(oddness, np.array([0, 1, 1]), np.array([0, 0, 1])).tolist() == [True, True, False]
 
 
 def test_a_cell_nothing_is_said_about_comes_last() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskdiff.calibration import Calibration
 from maskdiff.codes import BoolArray, FloatArray, IntArray
@@ -70,15 +71,22 @@ class OurCells:
     def suggests(self, X: pd.DataFrame, judged: Judgement, column: IntArray, truth: pd.DataFrame) -> BoolArray:
         """As a user reads it: the column is among the three reasons, and what was expected there is the true value."""
         explained = self.detector.explain(X, top=3, verdicts=judged.verdicts)
-        known = self.detector.encoder_.encode(truth)
+        row, name, expected = (explained[each].to_numpy() for each in ("row", "column", "expected"))
+        names = np.asarray(X.columns.astype(str), dtype=object)[column]
+        known = self._labels(truth, names)
+        here = name == names[row]
         right = np.zeros(len(X), dtype=np.bool_)
-        names = np.asarray(X.columns, dtype=object)[column]
-        fields = {field.name: j for j, field in enumerate(known.schema)}
-        for row, name, expected in zip(explained["row"], explained["column"], explained["expected"], strict=True):
-            if name == str(names[row]):
-                code = int(known.values[row, fields[name]])
-                right[row] = expected not in _SAYS_NOTHING and expected == known.schema.fields[fields[name]].label(code)
+        right[row[here]] = (expected[here] == known[row[here]]) & ~np.isin(expected[here], _SAYS_NOTHING)
         return right
+
+    def _labels(self, X: pd.DataFrame, names: NDArray[np.object_]) -> NDArray[np.object_]:
+        """What the encoder calls the value of one column of each row, shape (N,)."""
+        codes = self.detector.encoder_.encode(X)
+        found = np.full(len(X), None, dtype=object)
+        for j, field in enumerate(codes.schema):
+            rows = np.flatnonzero(names == field.name)
+            found[rows] = [field.label(int(code)) for code in codes.values[rows, j]]
+        return found
 
     def _by_column(self, of_fields: FloatArray, verdicts: Verdicts, X: pd.DataFrame) -> FloatArray:
         """The columns' part of an array over fields (N, F), as (N, C): a field computed from dates has no cell."""

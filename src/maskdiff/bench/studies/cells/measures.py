@@ -58,6 +58,13 @@ def row_measures(
     }
 
 
+def among_the_oddest(oddness: FloatArray, row: IntArray, column: IntArray) -> BoolArray:
+    """Which of these k cells are among the k oddest of the file, shape (k,); ties in the order of the cells."""
+    oddest = np.zeros(oddness.size, dtype=np.bool_)
+    oddest[np.argsort(-oddness, axis=None, kind="stable")[: len(row)]] = True
+    return oddest.reshape(oddness.shape)[row, column]
+
+
 def cell_measures(oddness: FloatArray, wrong: BoolArray, p_value: FloatArray | None = None) -> dict[str, Any]:
     """All cells of a file in one order: average precision, and the share of wrong ones among the k oddest.
 

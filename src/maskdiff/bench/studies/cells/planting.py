@@ -218,7 +218,8 @@ PLANTINGS: dict[str, type[Planting]] = {
 class Planted:
     """A table with wrong cells, at (`row`, `column`); `source` says which row of the untouched table each row was.
 
-    `contradicts` is the column whose value each wrong cell contradicts, None where errors are no contradictions.
+    `contradicts` is the column whose value each wrong cell contradicts, None where errors are no contradictions. `way`
+    is the number of the way each was planted, where there are several.
     """
 
     X: pd.DataFrame
@@ -226,6 +227,7 @@ class Planted:
     column: IntArray
     source: IntArray
     contradicts: IntArray | None = None
+    way: IntArray | None = None
 
     @property
     def wrong(self) -> BoolArray:
@@ -259,7 +261,8 @@ def plant_share(X: pd.DataFrame, plantings: Mapping[str, Planting], share: float
         free[row, column] = False
         found.append((row, column))
     row, column = (np.concatenate(each) for each in zip(*found, strict=True))
-    return Planted(table, row, column, np.arange(len(X)))
+    way = np.repeat(np.arange(len(found)), [len(rows) for rows, _ in found])
+    return Planted(table, row, column, np.arange(len(X)), way=way)
 
 
 def _put(

@@ -18,10 +18,11 @@ import numpy as np
 from maskdiff.bench.runs.measure import Record, Run, failure, identity
 from maskdiff.bench.runs.methods import chosen
 from maskdiff.bench.studies.cells.judgement import CellDetector, Judgement
-from maskdiff.bench.studies.cells.measures import cell_measures, row_measures
+from maskdiff.bench.studies.cells.measures import among_the_oddest, cell_measures, row_measures
 from maskdiff.bench.studies.cells.methods import CELL_METHODS
 from maskdiff.bench.studies.cells.planting import PLANTINGS, NormalRows, Planted, plant_one, plant_share
 from maskdiff.bench.studies.cells.tables import learned_and_unseen, names_of_tables, normal_rows
+from maskdiff.codes import FloatArray
 from maskdiff.errors import SettingError
 
 if TYPE_CHECKING:
@@ -143,7 +144,15 @@ def _one_file(run: Run, task: PlantedCells, table: str, share: float, device: st
         oddness[held_out] = judged.oddness
         p_value[held_out] = np.nan if judged.p_value is None else judged.p_value
     known = None if np.isnan(p_value).all() else p_value
-    return {"cells": cell_measures(oddness, errors.wrong, known), **_size(rows), **clock.seconds}
+    found = {**cell_measures(oddness, errors.wrong, known), "by_way": _by_way(oddness, errors)}
+    return {"cells": found, **_size(rows), **clock.seconds}
+
+
+def _by_way(oddness: FloatArray, errors: Planted) -> dict[str, dict[str, int]]:
+    """How many errors were planted each way, and how many of them are among the oddest cells, as many as are wrong."""
+    found = among_the_oddest(oddness, errors.row, errors.column)
+    of_way = {name: errors.way == at for at, name in enumerate(PLANTINGS)}
+    return {name: {"n": int(np.sum(chosen)), "found": int(found[chosen].sum())} for name, chosen in of_way.items()}
 
 
 def _build(run: Run, device: str) -> CellDetector:

@@ -40,10 +40,10 @@ def _known(name: str) -> str:
 
 def normal_rows(name: str, data: str | None, seed: int, most: int | None = None) -> pd.DataFrame:
     """The normal rows of a table, shuffled, at most so many; all rows of a CSV file are taken for normal."""
-    rows = _plain_rows(name, data)
+    rows = _rows(name, data)
     most = min(most or len(rows), SAMPLES.get(name, len(rows)))
     chosen = np.random.default_rng(seed).permutation(len(rows))[:most]
-    return rows.iloc[chosen].reset_index(drop=True)
+    return plain(rows.iloc[chosen].reset_index(drop=True))
 
 
 def learned_and_unseen(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -53,11 +53,11 @@ def learned_and_unseen(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 @lru_cache(maxsize=1)  # runs on one table follow each other
-def _plain_rows(name: str, data: str | None) -> pd.DataFrame:
+def _rows(name: str, data: str | None) -> pd.DataFrame:
     if _is_file(name):
-        return plain(_read(name))
+        return _read(name)
     X, y = load_set(name, data)
-    return plain(X[np.asarray(y) == 0])
+    return X.iloc[np.flatnonzero(y == 0)]
 
 
 def _read(path: str) -> pd.DataFrame:
