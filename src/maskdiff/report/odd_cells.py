@@ -27,17 +27,18 @@ def odd_mask(contributions: FloatArray, known: BoolArray) -> BoolArray:
     return is_strong(contributions, strongest) | ~known
 
 
-def odd_token_mask(row: NDArray[np.int64], contributions: FloatArray) -> BoolArray:
-    """Which tokens are odd, given the row of each in ascending order, shape (T,).
+def odd_token_mask(row: NDArray[np.int64], contributions: FloatArray, most: int) -> BoolArray:
+    """Which tokens are odd, at most so many of a row, given the row of each, shape (T,).
 
-    >>> odd_token_mask(np.array([0, 0, 2]), np.array([0.2, 0.5, 0.1]))
-    array([False,  True,  True])
+    >>> odd_token_mask(np.array([0, 0, 0, 2]), np.array([0.2, 0.5, 0.4, 0.1]), most=8)
+    array([False,  True,  True,  True])
     """
-    if not len(row):
-        return np.zeros(0, dtype=np.bool_)
-    first = np.flatnonzero(np.diff(row, prepend=-1))
-    strongest = np.repeat(np.maximum.reduceat(contributions, first), np.diff(np.append(first, len(row))))
-    return is_strong(contributions, strongest)
+    order = np.lexsort((-contributions, row))
+    first = np.searchsorted(row[order], row[order], side="left")
+    odd = np.zeros(len(row), dtype=np.bool_)
+    strong = is_strong(contributions[order], contributions[order][first])
+    odd[order] = strong & (np.arange(len(row)) - first < most)
+    return odd
 
 
 def is_strong(contributions: FloatArray, strongest: FloatArray) -> BoolArray:

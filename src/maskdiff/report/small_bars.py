@@ -42,7 +42,7 @@ def over_time(timeline: Timeline, rate: float) -> SmallBars:
     """Bars for the alarms of each period, the line for the false alarms expected there."""
     expected = [rate * one.n_rows for one in timeline.periods]
     top = max(timeline.most, *expected) or 1.0
-    titles = [f"{one.label}: {count(one.n_alarms)} of {count(one.n_rows)} rows" for one in timeline.periods]
+    titles = [f"{one.label}: anomalies {count(one.n_alarms)}, rows {count(one.n_rows)}" for one in timeline.periods]
     heights, line = [one.n_alarms / top for one in timeline.periods], [one / top for one in expected]
     ends = timeline.periods[0].label, timeline.periods[-1].label
     return _picture(timeline.column, ends, heights, line, titles, [True] * len(titles))

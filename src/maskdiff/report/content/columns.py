@@ -186,7 +186,14 @@ class ColumnContent:
             "Learned from": f"{trained:,} normal rows, {columns}",
             "Columns left out": "; ".join(left_out) or "none",
         }
-        return {"pairs": facts, "columns": self.encoder.summary()}
+        return {"pairs": facts, "columns": self._columns_read(), "derived": list(self.encoder.derived_)}
+
+    def _columns_read(self) -> list[dict[str, Any]]:
+        """Every column of the training data, left out ones included, and the fields computed from them."""
+        derived = self.encoder.derived_
+        sources = {name: [display_value(one) for one in derived[name].derivation.sources] for name in derived}
+        computed = {name: f"computed from {' and '.join(found)}" for name, found in sources.items()}
+        return [line | {"computed_from": computed.get(line["name"], "")} for line in self.encoder.summary()]
 
 
 def _fields_beyond(odd: BoolArray, cells: Sequence[ExplainedCell]) -> tuple[int, ...]:

@@ -49,13 +49,15 @@ WORDINGS = {"tokens": token_wording("tokens", "text"), "symbols": token_wording(
 class TokenContent:
     """Counts what each token adds to the scores of the alarms and of the other rows."""
 
+    most_odd = N_EXPLAINED
+
     def __init__(self, detector: TokenDetector) -> None:
         self.detector, self.encoder = detector, detector.encoder_
         self.wording = WORDINGS[self.encoder.parts]
         self.names = self.encoder.schema_.names
         field = self.encoder.schema_.fields[0]
         self.known = frozenset(field.labels)
-        self.counts = TokenCounts(field)
+        self.counts = TokenCounts(field, self.most_odd)
 
     def read(self, X: Any) -> ReportRows:
         return ReportRows(self.encoder.read(X), read_table(X) if hasattr(X, "columns") else None)
@@ -171,4 +173,4 @@ class TokenContent:
             "Learned from": f"{self.counts.learned.sum():,} {parts} of normal rows, {len(self.known):,} different ones",
             "Long rows": f"are scored in windows {windows}",
         }
-        return {"pairs": facts, "columns": []}
+        return {"pairs": facts, "columns": [], "derived": []}
