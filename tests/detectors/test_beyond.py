@@ -57,7 +57,7 @@ def test_just_beyond_costs_what_an_unseen_value_costs(detector: TableDetector) -
     plain = detector.evidence_.weigh(codes.without_excess()).score
     counted = detector.evidence_.weigh(codes).score
     assert plain[0] == plain[1]
-    assert plain[0] < counted[0] < plain[0] * 1.05 < counted[1]
+    assert plain[0] < counted[0] < plain[0] * 1.1 < counted[1]
 
 
 def test_other_rows_score_exactly_as_without_it(detector: TableDetector) -> None:

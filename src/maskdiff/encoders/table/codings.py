@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from maskdiff.encoders.table.beyond import NumberRange
 from maskdiff.encoders.table.column_types import ColumnType, Key, NumericType
 from maskdiff.encoders.table.columns import Column
 from maskdiff.encoders.table.look_alikes import alike_notes, look_alikes
@@ -30,7 +31,7 @@ class Levels:
 
     levels: tuple[Key, ...]
     folded: tuple[Key, ...] | None = ()
-    range: tuple[float, float] | None = None
+    range: NumberRange | None = None
 
     @property
     def size(self) -> int:
@@ -60,8 +61,8 @@ class Levels:
         return look_alikes([level for level in (*self.levels, *(self.folded or ())) if isinstance(level, str)])
 
     def to_state(self) -> dict[str, Any]:
-        folded, within = (None if part is None else list(part) for part in (self.folded, self.range))
-        return {"levels": list(self.levels), "folded": folded, "range": within}
+        folded = None if self.folded is None else list(self.folded)
+        return {"levels": list(self.levels), "folded": folded, "range": _range_state(self.range)}
 
     def faults(self, column_type: ColumnType) -> list[str]:
         """What is wrong with it, if it came from a file."""
@@ -69,7 +70,8 @@ class Levels:
         checks = {
             "its levels are of the wrong type": found <= set(column_type.key_types),
             "a level is there twice": len(set(self.levels)) == len(self.levels),
-            "its range is not one of numbers": self.range is None or _is_range(self.range, column_type),
+            "its range is not one of numbers": self.range is None
+            or (self.range.is_sound() and isinstance(column_type, NumericType)),
         }
         return [fault for fault, passed in checks.items() if not passed]
 
@@ -82,7 +84,7 @@ class Bins:
     """
 
     edges: tuple[float, ...]
-    range: tuple[float, float] | None = None
+    range: NumberRange | None = None
 
     @property
     def size(self) -> int:
@@ -91,20 +93,20 @@ class Bins:
     def codes(self, column_type: NumericType, column: Column, unseen: int) -> NDArray[np.int64]:
         numbers = column_type.numbers(column)
         codes = np.searchsorted(np.array(self.edges, dtype=np.float64), numbers, side="left").astype(np.int64)
-        low, high = self.range or (-np.inf, np.inf)
-        codes[~(np.isfinite(numbers) & (low <= numbers) & (numbers <= high))] = unseen
+        codes[~(np.isfinite(numbers) if self.range is None else self.range.holds(numbers))] = unseen
         return codes
 
     def to_state(self) -> dict[str, Any]:
-        return {"edges": list(self.edges), "range": None if self.range is None else list(self.range)}
+        return {"edges": list(self.edges), "range": _range_state(self.range)}
 
     def faults(self, column_type: ColumnType) -> list[str]:
-        low, high = self.range or (-math.inf, math.inf)
-        known = [*self.edges, *(self.range or ())]
-        numbers = all(type(edge) is float and math.isfinite(edge) for edge in known)
-        rising = numbers and all(left < right for left, right in pairwise(self.edges))
-        rising = rising and all(low <= edge < high for edge in self.edges)
+        rising = all(type(edge) is float and math.isfinite(edge) for edge in self.edges)
+        rising = rising and all(left < right for left, right in pairwise(self.edges))
+        sound = self.range is None or self.range.is_sound()
+        if self.range is not None and sound and rising:
+            rising = all(self.range.low <= edge < self.range.high for edge in self.edges)
         checks = {
+            "its range is not one of numbers": sound,
             "only numbers and dates can be in bins": isinstance(column_type, NumericType),
             "its edges do not rise": rising,
         }
@@ -112,13 +114,12 @@ class Bins:
 
 
 def coding_from(state: dict[str, Any]) -> Levels | Bins:
-    within = None if state["range"] is None else (state["range"][0], state["range"][1])
+    within = None if state["range"] is None else NumberRange.from_state(state["range"])
     if "edges" in state:
         return Bins(tuple(state["edges"]), within)
     folded = state["folded"]
     return Levels(tuple(state["levels"]), None if folded is None else tuple(folded), within)
 
 
-def _is_range(within: tuple[float, float], column_type: ColumnType) -> bool:
-    numbers = all(type(end) is float and math.isfinite(end) for end in within)
-    return numbers and within[0] <= within[1] and isinstance(column_type, NumericType)
+def _range_state(within: NumberRange | None) -> dict[str, Any] | None:
+    return None if within is None else within.to_state()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.codes import Field, FloatArray
-from maskdiff.encoders.table.beyond import end_notes, excess_beyond
+from maskdiff.encoders.table.beyond import NumberRange
 from maskdiff.encoders.table.codings import Bins, Levels, coding_from
 from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, NumericType
 from maskdiff.encoders.table.columns import Column
@@ -47,7 +47,7 @@ class ColumnCoder:
         if within is None or column.is_empty or not unseen.any():
             return None
         excess = np.zeros(len(codes))
-        excess[unseen] = excess_beyond(self._numbers(column.take(unseen)), within)
+        excess[unseen] = within.excess(self._numbers(column.take(unseen)))
         return excess if excess.any() else None
 
     def notes(self, column: Column) -> list[str]:
@@ -59,7 +59,7 @@ class ColumnCoder:
             return self.coding.notes(self.column_type, column)
         if self.coding.range is None or column.is_empty:
             return [""] * len(column.array)
-        return end_notes(self._numbers(self.marked(column)), self.coding.range, self._ends())
+        return self.coding.range.notes(self._numbers(self.marked(column)), self._ends(self.coding.range))
 
     def marked(self, column: Column) -> Column:
         """The column with the cells that are marks apart from the others."""
@@ -69,12 +69,12 @@ class ColumnCoder:
         assert isinstance(self.column_type, NumericType)
         return self.column_type.numbers(column)
 
-    def _ends(self) -> tuple[str, str]:
+    def _ends(self, within: NumberRange) -> tuple[str, str]:
         """The smallest and the largest number seen, in words."""
         assert isinstance(self.column_type, NumericType)
         smallest, largest = self.column_type.ends
         if self.column_type.has_tails:
-            low, high = self.column_type.texts(self.coding.range or ())
+            low, high = self.column_type.texts((within.low, within.high))
         else:  # some numbers beyond those seen are not unseen yet: the labels of the end bins say which were seen
             labels = [self.field.labels[at].strip("[(])").split(", ") for at in (0, self.field.n_ordered - 1)]
             low, high = labels[0][0], labels[1][-1]

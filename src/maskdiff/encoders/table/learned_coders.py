@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.codes import Field, FloatArray
+from maskdiff.encoders.table.beyond import NumberRange
 from maskdiff.encoders.table.codings import Bins, Levels
 from maskdiff.encoders.table.column_coder import ColumnCoder, field_of
 from maskdiff.encoders.table.column_types import Key, NumericType, escaped
@@ -43,14 +44,16 @@ def learn_coder(learned: ColumnStatistics, *, bins: int, tails: int, max_categor
     return ColumnCoder(learned.type, field, coding, bool(learned.missing), marks)
 
 
-def _range(learned: ColumnStatistics, tails: int) -> tuple[float, float] | None:
+def _range(learned: ColumnStatistics, tails: int) -> NumberRange | None:
     """From where to where numbers are not beyond those seen; None where none is."""
     low, high = map(float, learned.range)
-    return learned.type.limits(low, high) if tails and isinstance(learned.type, NumericType) and low <= high else None
+    if not tails or not isinstance(learned.type, NumericType) or low > high:
+        return None
+    return learned.type.range_of(learned.sample.values, learned.sample.counts, low, high)
 
 
 def learn_levels(
-    learned: ColumnStatistics, seen: Counter[Key], max_categories: int, within: tuple[float, float] | None
+    learned: ColumnStatistics, seen: Counter[Key], max_categories: int, within: NumberRange | None
 ) -> tuple[Levels | Bins, Field]:
     """The most frequent values, in order; the others are folded into *rare*."""
     # Ties go by value, so that neither the order of the rows nor that of the batches matters.

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from maskdiff.codes import FloatArray
 from maskdiff.encoders.table.arrays import canonical_texts, declared, text_hashes
+from maskdiff.encoders.table.beyond import NumberRange, learned_range
 from maskdiff.encoders.table.marks import are_few, usual_marks
 from maskdiff.errors import ColumnTypeError, ModelFileError
 
@@ -235,9 +236,9 @@ class NumericType(ColumnType):
     # Whether a few distinct values are levels, and any other value is unseen.
     has_levels = True
 
-    def limits(self, low: float, high: float) -> tuple[float, float] | None:
-        """Beyond these a number is unseen, where the normal rows held numbers from `low` to `high`; None: nowhere."""
-        return (low, high) if self.has_tails else None
+    def range_of(self, values: FloatArray, counts: NDArray[np.int64], low: float, high: float) -> NumberRange | None:
+        """Beyond it a number is unseen; None: none is. The normal rows held these, from `low` to `high`."""
+        return learned_range(values, counts, low, high) if self.has_tails else None
 
     def numbers(self, column: Column) -> FloatArray:
         """The number of each cell, NaN where it is missing or cannot be read, shape (n,)."""

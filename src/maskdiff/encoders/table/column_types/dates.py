@@ -11,9 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pat
+from numpy.typing import NDArray
 
 from maskdiff.codes import FloatArray
 from maskdiff.encoders.table.arrays import DAY, is_text, ticks
+from maskdiff.encoders.table.beyond import NumberRange, Tail
 from maskdiff.encoders.table.cells import duration_text, moment_text, parse_duration, parse_time, time_text
 from maskdiff.encoders.table.column_types.base import ColumnType, Key, NumericType, first_distinct, type_error
 from maskdiff.encoders.table.column_types.date_arrays import plain_ticks
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
     from maskdiff.encoders.table.columns import Column
 
 # In ticks, and a leap year.
-YEAR = 366 * DAY
+YEAR = 366.0 * DAY
+# How slowly dates beyond the range thin out: nothing seen says so, but the year 2999 is out of all question.
+_TAIL_SHAPE = 0.25
 
 
 class TickType(NumericType):
@@ -109,9 +113,10 @@ class DateType(TickType):
         """Dates in a format of their own, for any date type also reads those that a cell alone tells."""
         return other if isinstance(other, DateType) and type(self) is DateType else super().together(other)
 
-    def limits(self, low: float, high: float) -> tuple[float, float] | None:
+    def range_of(self, values: FloatArray, counts: NDArray[np.int64], low: float, high: float) -> NumberRange | None:
         margin = max(high - low, YEAR)
-        return low - margin, high + margin
+        tail = Tail(margin, _TAIL_SHAPE)
+        return NumberRange(low - margin, high + margin, tail, tail)
 
     def fits_texts(self, texts: pa.Array) -> bool:
         trimmed = pc.utf8_trim_whitespace(texts)
