@@ -39,9 +39,12 @@ def connections(n, seed):
     return make_connections(n, seed).assign(when=pd.date_range("2024-01-01", periods=n, freq="h"))
 
 
-def tables(**settings):
-    detector = TableDetector(**settings).fit(connections(150, 0))
-    return detector, connections(3, 1).assign(service=["http", "odd", None])
+def tables(*scopes, **settings):
+    detector, rows = TableDetector(**settings).fit(connections(150, 0)), connections(3, 1)
+    rows = rows.assign(service=["http", "odd", None])
+    for scope in scopes:
+        detector.dismiss(rows[1:2], scope)
+    return detector, rows
 
 
 def combined(tmp_path):
@@ -52,14 +55,17 @@ def combined(tmp_path):
 
 
 def texts(detector):
-    return detector.fit(TEXTS), ODD_TEXTS
+    detector.fit(TEXTS).dismiss(ODD_TEXTS[1:2])
+    return detector, ODD_TEXTS
 
 
 MODELS = {
     "default": combined,
     "mlp": lambda path: tables(reconstructor=MLP, probes=PROBES, false_alarm_rate=0.1),
     "mlp with a level": lambda path: tables(reconstructor=MLPReconstructor(8, 2, 4, 0.1, True, QUICK), probes=PROBES),
-    "kernel": lambda path: tables(reconstructor=KernelReconstructor(2.0), aggregate="rms"),
+    "kernel": lambda path: tables(
+        "same cells", "same pattern", reconstructor=KernelReconstructor(2.0), aggregate="rms"
+    ),
     "paper": lambda path: tables(reconstructor="kernel", preset="paper", schedule="cosine"),
     "sequence": lambda path: (
         SequenceDetector(TINY, probes=PROBES, separator=" ").fit(TEXTS),

@@ -80,7 +80,7 @@ def test_the_curves_are_drawn(detector, path, tmp_path):
 
 def test_rows_without_evidence_count_as_the_least_odd_and_are_never_alarms():
     scores, odd = np.array([5.0, np.nan, 1.0, 2.0, np.nan]), np.array([True, True, False, False, False])
-    found = measure(scores, odd, threshold=3.0)
+    found = measure(scores, odd, scores > 3.0)
     assert found["empty_rows"] == 2
     assert (found["alarms"], found["recall"], found["false_alarm_rate_seen"]) == (1, 0.5, 0.0)
     as_lowest = np.where(np.isnan(scores), 0.0, scores)
@@ -89,7 +89,7 @@ def test_rows_without_evidence_count_as_the_least_odd_and_are_never_alarms():
 
 
 def test_rows_that_are_all_without_evidence_are_no_alarms():
-    found = measure(np.full(4, np.nan), np.array([True, False, True, False]), threshold=3.0)
+    found = measure(np.full(4, np.nan), np.array([True, False, True, False]), np.full(4, False))
     assert (found["alarms"], found["precision"], found["recall"]) == (0, None, 0.0)
     assert found["roc_auc"] == 0.5
 

@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maskdiff.explanations.odd_mask import odd_mask
 from maskdiff.report.alarms import Alarm, ExplainedCell
 from maskdiff.report.content.columns import MAX_SHARED, ColumnContent
 from maskdiff.report.groups import Grouping, group_alarms
-from maskdiff.report.odd_cells import odd_mask
 
 from .samples import connections_detector
 

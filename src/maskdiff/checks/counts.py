@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
 
 from maskdiff.checks.strongest import StrongestColumns, StrongestTokens
-from maskdiff.codes import BoolArray
+from maskdiff.codes import BoolArray, IntArray
 from maskdiff.detectors import Detector, Verdicts
 from maskdiff.detectors.fingerprint import NOT_KNOWN, ONCE
 from maskdiff.drift.columns import CodeCounts
@@ -52,6 +53,8 @@ class CheckCounts:
         # Rows that can be compared with those of the fit, how many of them equal some, and which of those that were
         # there once are among them: copies of one row say no more than it does.
         self.compared = self.seen = 0
+        # How many alarms each rule dismissed.
+        self.dismissed: Counter[int] = Counter()
         self.matched = np.zeros(len(detector.fingerprint_.once), dtype=np.bool_)
         schema, is_table = detector.encoder_.schema_, detector.encoder_.parts == "columns"
         self.strongest = StrongestColumns(schema) if is_table else StrongestTokens(schema.fields[0])
@@ -71,15 +74,26 @@ class CheckCounts:
             self.codes.add(verdicts.codes)
         if self.false_discovery_rate is None:
             self.alarms += int(verdicts.is_anomaly.sum())
+            self._count_dismissed(verdicts.dismissed_by)
             self.strongest.add(verdicts)
         else:
             self.strongest.set_aside(verdicts, self.false_discovery_rate)
         return self
 
-    def select(self, alarm: BoolArray) -> None:
-        """Which of all rows are alarms, where that is known only after the last, shape (N,)."""
+    def select(self, alarm: BoolArray, dismissed_by: IntArray | None = None) -> None:
+        """Which of all rows are alarms, where that is known only after the last, and which a rule dismissed, (N,)."""
         self.alarms = int(alarm.sum())
+        if dismissed_by is not None:
+            self._count_dismissed(dismissed_by)
         self.strongest.select(alarm)
+
+    def _count_dismissed(self, dismissed_by: IntArray) -> None:
+        self.dismissed.update(dismissed_by[dismissed_by > 0].tolist())
+
+    @property
+    def raised(self) -> int:
+        """The alarms there were before rules dismissed some."""
+        return self.alarms + self.dismissed.total()
 
     @property
     def normal_share(self) -> float:

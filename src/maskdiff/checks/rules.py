@@ -21,6 +21,16 @@ def unknown_columns(counts: CheckCounts, settings: CheckSettings) -> Check | Non
     return Check("unknown_columns", message, {"columns": counts.unknown})
 
 
+def dismissed_alarms(counts: CheckCounts, settings: CheckSettings) -> Check | None:
+    """Alarms that rules of the model dismissed."""
+    n = counts.dismissed.total()
+    if not n:
+        return None
+    by_rule = ", ".join(f"rule {number}: {times:,}" for number, times in sorted(counts.dismissed.items()))
+    message = f"{n:,} of {counts.raised:,} alarms are dismissed, for people judged their like fine ({by_rule})."
+    return Check("dismissed_alarms", message, {"dismissed": n, "rules": dict(sorted(counts.dismissed.items()))})
+
+
 def few_calibration_rows(counts: CheckCounts, settings: CheckSettings) -> Check | None:
     """A threshold that rests on so few calibration rows that hardly any row scores above it."""
     rate, n = counts.false_alarm_rate, len(counts.calibration)
@@ -64,8 +74,8 @@ def number_of_alarms(counts: CheckCounts, settings: CheckSettings) -> Check | No
         return None
     expected, (fewest, most) = rate * counts.rows, alarms_by_chance(counts, rate, settings.interval)
     drifted = drifted_columns(counts.codes, settings.most_named) if counts.codes is not None else []
-    many = counts.alarms > most and counts.alarms >= max(settings.times_promised * expected, settings.fewest_alarms)
-    few = counts.alarms < fewest and counts.alarms * settings.times_promised <= expected
+    many = counts.raised > most and counts.raised >= max(settings.times_promised * expected, settings.fewest_alarms)
+    few = counts.raised < fewest and counts.raised * settings.times_promised <= expected
     if not few and not (many and _other_rows(counts, settings, drifted)):
         return None
     if few and rows_learned_from(counts, settings) is not None:  # which says why
@@ -73,7 +83,7 @@ def number_of_alarms(counts: CheckCounts, settings: CheckSettings) -> Check | No
     name = "more_alarms_than_promised" if many else "fewer_alarms_than_promised"
     details = {
         "rows": counts.rows,
-        "alarms": counts.alarms,
+        "alarms": counts.raised,
         "expected": expected,
         "share_that_looks_normal": counts.normal_share,
         "drift": [column.to_record() for column in drifted],
@@ -93,7 +103,7 @@ def _many(counts: CheckCounts, expected: float, drift: str) -> str:
     share = f"{many} of them look like the rows that were learned from. "
     either = "" if counts.labelled_normal else "Either many rows are odd, or normal rows have changed. "
     return (
-        f"{counts.alarms:,} of {counts.rows:,} {rows} are alarms, far more than the {_about(expected)} that "
+        f"{counts.raised:,} of {counts.rows:,} {rows} are alarms, far more than the {_about(expected)} that "
         f"{_percent(expected / counts.rows)} of normal rows are. {share}{drift}"
         f"{either}If these rows are normal, learn again from such rows."
     )
@@ -102,7 +112,7 @@ def _many(counts: CheckCounts, expected: float, drift: str) -> str:
 def _few(counts: CheckCounts, expected: float, drift: str) -> str:
     rows = "rows labelled normal" if counts.labelled_normal else "rows"
     return (
-        f"{counts.alarms:,} of {counts.rows:,} {rows} are alarms, far fewer than the {_about(expected)} that "
+        f"{counts.raised:,} of {counts.rows:,} {rows} are alarms, far fewer than the {_about(expected)} that "
         f"{_percent(expected / counts.rows)} of normal rows are: these vary less than the rows of the calibration. "
         f"They may be only a part of what is normal. {drift}".rstrip()
     )
@@ -120,6 +130,7 @@ def _percent(share: float) -> str:
 RULES: tuple[Callable[[CheckCounts, CheckSettings], Check | None], ...] = (
     unknown_columns,
     rows_learned_from,
+    dismissed_alarms,
     few_calibration_rows,
     one_column,
     one_token,

@@ -15,6 +15,7 @@ import typer
 
 from maskdiff.cli.bench import bench
 from maskdiff.cli.demo import demo
+from maskdiff.cli.dismiss import dismiss
 from maskdiff.cli.evaluate import evaluate
 from maskdiff.cli.explain import explain
 from maskdiff.cli.fit import fit
@@ -36,7 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit, score, explain, report, inspect, evaluate, demo):
+for command in (fit, score, explain, report, dismiss, inspect, evaluate, demo):
     app.command()(command)
 app.add_typer(bench)
 

@@ -23,10 +23,7 @@ def explain(
     model: options.Model,
     rows: options.Rows,
     row: Annotated[int | None, typer.Option("--row", metavar="I", min=1, help="The I-th row; the first is 1.")] = None,
-    where: Annotated[
-        str | None,
-        typer.Option("--where", metavar="COLUMN=VALUE", help="The first row with that value there."),
-    ] = None,
+    where: options.Where = None,
     top: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Show the N cells (20) or tokens (8) that carry most.")
     ] = None,
@@ -51,7 +48,7 @@ def explain(
         model,
         rows,
         row,
-        where=_condition(where),
+        where=options.condition(where),
         top=top,
         false_alarm_rate=false_alarm_rate,
         reading=options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query),
@@ -64,17 +61,6 @@ def explain(
         _show(output, found, record)
 
 
-def _condition(where: str | None) -> tuple[str, str] | None:
-    from maskdiff.errors import SettingError
-
-    if where is None:
-        return None
-    name, equals, value = where.partition("=")
-    if not equals:
-        raise SettingError(f"--where needs a column and a value, such as claim_id=17; got {where!r}.")
-    return name.strip(), value
-
-
 def _row(found: RowExplanation) -> str:
     return f"row {found.row:,} of {printable(found.source)}"
 
@@ -83,6 +69,8 @@ def _show(output: Output, found: RowExplanation, record: dict[str, Any]) -> None
     from maskdiff.explanations.shading import excerpt
 
     verdict = "an anomaly" if record["is_anomaly"] else "not an anomaly"
+    if record.get("dismissed_by"):
+        verdict = f"dismissed by rule {record['dismissed_by']}"
     output.say(
         f"{_row(found)}: {verdict}, score {record['anomaly_score']:.4g} "
         f"(threshold {found.threshold:.4g}, p-value {record['p_value']:.3g})",

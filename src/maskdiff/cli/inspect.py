@@ -35,7 +35,13 @@ def inspect(
     columns, settings, calibration = _columns(detector, labels), _settings(detector), _calibration(detector)
     versions = _versions(model)
     output.facts(
-        command="inspect", model=model, columns=columns, settings=settings, calibration=calibration, versions=versions
+        command="inspect",
+        model=model,
+        columns=columns,
+        settings=settings,
+        calibration=calibration,
+        dismissals=[rule.to_record() for rule in detector.dismissals_.rules],
+        versions=versions,
     )
     thresholds = ", ".join(f"{gamma:.4g} ({percent(float(rate))})" for rate, gamma in calibration["thresholds"].items())
     output.say(
@@ -47,6 +53,7 @@ def inspect(
         table(("setting", "value"), ((name, str(value)) for name, value in settings.items())),
         "",
         f"thresholds (and their false-alarm rates): {thresholds}",
+        *_rules(detector),
         f"versions: {', '.join(f'{name} {number}' for name, number in versions.items())}",
     )
 
@@ -93,6 +100,11 @@ def _calibration(detector: TableDetector) -> dict[str, Any]:
         "false_alarm_rate": own,
         "thresholds": {f"{rate:g}": calibration.threshold(rate) for rate in rates},
     }
+
+
+def _rules(detector: TableDetector) -> list[Any]:
+    rules = [(str(rule.number), str(rule)) for rule in detector.dismissals_.rules]
+    return ["", table(("rule", "dismisses alarms with"), rules), ""] if rules else []
 
 
 def _versions(model: str) -> dict[str, str]:

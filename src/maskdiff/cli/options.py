@@ -40,6 +40,11 @@ Rows = Annotated[
     typer.Argument(metavar="FILE", help="Rows: a file, a folder, '*.csv', an address of a database; - reads a pipe."),
 ]
 
+Where = Annotated[
+    str | None,
+    typer.Option("--where", metavar="COLUMN=VALUE", help="The first row with that value there."),
+]
+
 Format = Annotated[
     str | None,
     typer.Option(
@@ -136,6 +141,18 @@ def reading_of(
         sheet=sheet,
         query=query,
     )
+
+
+def condition(where: str | None) -> tuple[str, str] | None:
+    """A column and the value it is to have."""
+    from maskdiff.errors import SettingError
+
+    if where is None:
+        return None
+    name, equals, value = where.partition("=")
+    if not equals:
+        raise SettingError(f"--where needs a column and a value, such as claim_id=17; got {where!r}.")
+    return name.strip(), value
 
 
 def character(given: str | None) -> str | None:

@@ -75,6 +75,7 @@ def _show(output: Output, summary: ScoreSummary, out: str, seconds: float) -> No
         anomalies=summary.anomalies,
         written=summary.written,
         empty_rows=summary.empty,
+        dismissed=summary.dismissed,
         output=out,
         **_promise_facts(summary),
         ignored_columns=summary.ignored,

@@ -18,7 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from maskdiff.calibration import Calibration
 from maskdiff.codes import BoolArray, Codes, FloatArray
 from maskdiff.codes.stored import check_schema
+from maskdiff.detectors.dismissals import Dismissals
 from maskdiff.detectors.display import summary_html
+from maskdiff.detectors.feedback import Feedback
 from maskdiff.detectors.fingerprint import Fingerprint
 from maskdiff.detectors.labels import labelled, pandas_index
 from maskdiff.detectors.learning import MAIN, Learner
@@ -38,7 +40,7 @@ from maskdiff.state.tensors import Tensors, check_names, named, under
 _NOT_STORED = ("progress", "device")
 
 
-class Detector(OutlierMixin, Learner):  # type: ignore[misc]
+class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
     """What every detector can do once it has learned: score, judge, explain, be stored."""
 
     _encoder: type[Any]
@@ -63,13 +65,20 @@ class Detector(OutlierMixin, Learner):  # type: ignore[misc]
         return self.judge(X).p_value
 
     def is_anomaly(self, X: Any, false_alarm_rate: float | None = None) -> BoolArray:
-        """Algorithm 1's label: whether each row scores above the threshold for this false-alarm rate, shape (n,)."""
+        """Algorithm 1's label: whether each row scores above the threshold for this false-alarm rate, shape (n,).
+
+        Rows that a rule dismisses do not count: see `dismiss`.
+        """
         return self.judge(X, false_alarm_rate).is_anomaly
 
     def select(self, X: Any, false_discovery_rate: float) -> BoolArray:
-        """Rows to report together so that on average at most this share of them is normal, shape (n,)."""
-        scores = self.anomaly_score(X)
-        return self.calibration_.select(scores, false_discovery_rate)
+        """Rows to report together so that on average at most this share of them is normal, shape (n,).
+
+        Of those, the ones that a rule dismisses are left out afterwards: see `dismiss`.
+        """
+        verdicts = self.judge(X)
+        selected = self.calibration_.select(verdicts.anomaly_score, false_discovery_rate)
+        return selected if verdicts.rule is None else selected & (verdicts.rule == 0)
 
     def threshold(self, false_alarm_rate: float | None = None) -> float:
         """gamma: a normal row scores above it with probability at most this rate."""
@@ -80,10 +89,20 @@ class Detector(OutlierMixin, Learner):  # type: ignore[misc]
     def judge(self, X: Any, false_alarm_rate: float | None = None) -> Verdicts:
         """Score, p-value, alarm and contributions of every row, from one pass; `to_frame()` keeps a pandas index."""
         codes, cells = self._scored(X)
-        alarm = cells.score > self.threshold(false_alarm_rate)
-        p_value = self.calibration_.p_values(cells.score)
-        times, index = self.fingerprint_.times(codes), pandas_index(X)
-        return self._verdicts(cells.score, p_value, alarm, times, cells.contributions, cells.surprise, codes, index)
+        raised = cells.score > self.threshold(false_alarm_rate)
+        rule = self._rules_about(X, codes, cells.contributions)
+        return self._verdicts(
+            cells.score,
+            self.calibration_.p_values(cells.score),
+            raised if rule is None else raised & (rule == 0),
+            self.fingerprint_.times(codes),
+            cells.contributions,
+            cells.surprise,
+            codes,
+            pandas_index(X),
+            raised,
+            rule,
+        )
 
     def explain(self, X: Any, top: int = 3, *, verdicts: Verdicts | None = None) -> Any:
         """The `top` cells that carry each row's score, as a pandas DataFrame with one line per cell.
@@ -152,6 +171,7 @@ class Detector(OutlierMixin, Learner):  # type: ignore[misc]
             "encoder": self.encoder_.to_state(),
             "evidence": evidence,
             "fingerprint": fingerprint,
+            "dismissals": self.dismissals_.to_state(),
         }
         calibration = torch.from_numpy(self.calibration_.scores.copy())
         return plain, named(tensors, "evidence") | named(hashes, "fingerprint") | {"calibration": calibration}
@@ -159,7 +179,7 @@ class Detector(OutlierMixin, Learner):  # type: ignore[misc]
     @classmethod
     def from_state(cls, plain: Any, tensors: Tensors) -> Self:
         """The detector that `to_state` described; everything is checked, nothing is taken on trust."""
-        wanted = {"settings", "probes", "encoder", "evidence", "fingerprint"}
+        wanted = {"settings", "probes", "encoder", "evidence", "fingerprint", "dismissals"}
         check(isinstance(plain, dict) and set(plain) == wanted, "it does not describe a detector completely")
         parts, hashes = under(tensors, "evidence"), under(tensors, "fingerprint")
         check_names(tensors, "calibration", *named(parts, "evidence"), *named(hashes, "fingerprint"))
@@ -169,6 +189,8 @@ class Detector(OutlierMixin, Learner):  # type: ignore[misc]
         detector.probes_ = from_plain(plain["probes"], ProbeGrid)
         detector.fingerprint_ = Fingerprint.from_state(plain["fingerprint"], hashes)
         device, schema = detector.torch_device(), check_schema(detector.encoder_.schema_)
+        of_tokens = detector.encoder_.parts != "columns"
+        detector.dismissals_ = Dismissals.from_state(plain["dismissals"], schema, of_tokens=of_tokens)
         detector.evidence_ = Evidence.from_state(plain["evidence"], parts, schema=schema, device=device)
         main = detector.evidence_.sources.get(MAIN)
         check(isinstance(main, MaskedSurprise), f"its evidence lacks a masked surprise called {MAIN}")
@@ -189,8 +211,8 @@ class Detector(OutlierMixin, Learner):  # type: ignore[misc]
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """+1 for normal rows, -1 for anomalies, shape (n,)."""
-        return np.where(self.decision_function(X) < 0, -1, 1)
+        """+1 for normal rows and those that a rule dismisses, -1 for anomalies, shape (n,)."""
+        return np.where(self.is_anomaly(X), -1, 1)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

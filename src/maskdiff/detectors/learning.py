@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from maskdiff.calibration import Calibration
 from maskdiff.codes import Codes
+from maskdiff.detectors.dismissals import Dismissals
 from maskdiff.detectors.fingerprint import Fingerprint
 from maskdiff.detectors.labelled_rows import normal_rows
 from maskdiff.detectors.split import RowSplit, fold_splits, split_rows
@@ -134,6 +135,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """Learn from these rows, read by `_read`, but for those that tune and those that calibrate."""
         self._check_settings()
         self._check_folders()
+        self.dismissals_ = Dismissals()
         n_rows = self._look(batches, n_rows)
         reconstructor, self.probes_ = self._resolve()
         # A row left out of the normal rows must have been among them, which is not sure once the oddest are gone.

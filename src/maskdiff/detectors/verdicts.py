@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,9 @@ class Verdicts:
 
     `times_learned` (N,) is how often each row was among the rows of `fit`, as the model reads them: 0, 1, 2 for more
     than once, -1 where it is not known, for of very many rows a share is remembered. `index` is that of the rows where
-    they came from pandas; None: rows are labelled by their positions.
+    they came from pandas; None: rows are labelled by their positions. `raised` (N,) is whether the score is above the
+    threshold, and `rule` (N,) the number of the rule that dismisses alarms of such rows, 0 for none (None: there are no
+    rules); see `Detector.dismiss`.
     """
 
     anomaly_score: FloatArray
@@ -29,7 +31,24 @@ class Verdicts:
     contributions: FloatArray
     surprise: FloatArray
     codes: Codes
-    index: Any = None
+    index: Any
+    raised: BoolArray
+    rule: NDArray[np.int64] | None = None
+
+    @property
+    def dismissed_by(self) -> NDArray[np.int64]:
+        """The rule that made a row no alarm which scores above the threshold, 0 for all other rows, shape (N,)."""
+        none = np.zeros(len(self.raised), dtype=np.int64)
+        return none if self.rule is None else np.where(self.raised, self.rule, none)
+
+    @property
+    def listed(self) -> BoolArray:
+        """Which rows no rule is about, shape (N,): alarms at some false-alarm rate."""
+        return np.ones(len(self.raised), dtype=np.bool_) if self.rule is None else self.rule == 0
+
+    def with_raised(self, raised: BoolArray) -> Self:
+        """The same rows with other scores taken for alarms, such as those above another threshold."""
+        return replace(self, raised=raised, is_anomaly=raised & self.listed)
 
     @property
     def seen(self) -> BoolArray:
@@ -51,11 +70,14 @@ class Verdicts:
 
     def take(self, rows: IntArray | BoolArray) -> Verdicts:
         """The verdicts on these rows, which keep their labels."""
-        taken = {f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name not in ("codes", "index")}
-        return Verdicts(codes=self.codes.take(rows), index=self.labels[rows], **taken)
+        taken = {f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name not in ("codes", "index", "rule")}
+        rule = None if self.rule is None else self.rule[rows]
+        return Verdicts(codes=self.codes.take(rows), index=self.labels[rows], rule=rule, **taken)
 
     def to_frame(self) -> Any:
         """anomaly_score, p_value and is_anomaly as a pandas DataFrame with the labels of the rows as its index.
+
+        With rules that dismiss alarms, `dismissed_by` is a fourth column.
 
         >>> import pandas as pd
         >>> from maskdiff import TableDetector
@@ -67,13 +89,16 @@ class Verdicts:
         import pandas as pd
 
         columns = {"anomaly_score": self.anomaly_score, "p_value": self.p_value, "is_anomaly": self.is_anomaly}
+        if self.rule is not None:
+            columns["dismissed_by"] = self.dismissed_by
         return pd.DataFrame(columns, index=self.index)
 
     def to_records(self, explanation: Any = None) -> list[dict[str, Any]]:
         """One dict of plain values per row, as JSON holds them: anomaly_score, p_value and is_anomaly.
 
-        The score is None for a row without evidence. Given what `explain` returned about the same rows, each record
-        has its `cells` too, the strongest first.
+        With rules that dismiss alarms, `dismissed_by` is the number of the rule that did, None for other rows. The
+        score is None for a row without evidence. Given what `explain` returned about the same rows, each record has its
+        `cells` too, the strongest first.
 
         >>> from maskdiff import TableDetector
         >>> detector = TableDetector("kernel").fit([["cat", "meow"], ["dog", "woof"]] * 100)
@@ -89,6 +114,9 @@ class Verdicts:
             {"anomaly_score": None if math.isnan(score) else score, "p_value": p_value, "is_anomaly": alarm}
             for score, p_value, alarm in values
         ]
+        if self.rule is not None:
+            for record, number in zip(records, self.dismissed_by.tolist(), strict=True):
+                record["dismissed_by"] = number or None
         if explanation is not None:
             for record in records:
                 record["cells"] = []
@@ -112,4 +140,5 @@ class TokenVerdicts(Verdicts):
         lines = self.codes.lines_of(chosen)
         of_rows = (self.anomaly_score[chosen], self.p_value[chosen], self.is_anomaly[chosen])
         of_lines = (self.contributions[lines], self.surprise[lines], self.codes.take_rows(chosen))
-        return TokenVerdicts(*of_rows, self.times_learned[chosen], *of_lines, self.labels[chosen])
+        rules = (self.raised[chosen], None if self.rule is None else self.rule[chosen])
+        return TokenVerdicts(*of_rows, self.times_learned[chosen], *of_lines, self.labels[chosen], *rules)

@@ -6,12 +6,14 @@
     explain_rows(detector, "new.csv", row=17)
     evaluate_file(detector, "labelled.csv", "is_odd").roc_auc
     report_file(detector, "new.csv", "report.html")
+    dismiss_rows("claims.maskdiff", "scored.csv", row=17)
 
 Wherever a detector is taken, so is the path of its file.
 """
 
 from maskdiff.jobs.checkpoint import Checkpoint
 from maskdiff.jobs.curves import check_picture, draw_curves
+from maskdiff.jobs.dismiss import DismissedRow, dismiss_rows, undo_dismissal
 from maskdiff.jobs.evaluate import Evaluation, evaluate_file
 from maskdiff.jobs.explain import RowExplanation, explain_rows
 from maskdiff.jobs.fit import FitSummary, fit_file, fit_summary
@@ -27,6 +29,7 @@ __all__ = [
     "Checkpoint",
     "ColumnOptions",
     "DetectorSettings",
+    "DismissedRow",
     "Evaluation",
     "FitSummary",
     "Labels",
@@ -40,6 +43,7 @@ __all__ = [
     "ScoreOptions",
     "ScoreSummary",
     "check_picture",
+    "dismiss_rows",
     "draw_curves",
     "evaluate_file",
     "explain_rows",
@@ -50,4 +54,5 @@ __all__ = [
     "rows_for",
     "score_batch",
     "score_file",
+    "undo_dismissal",
 ]

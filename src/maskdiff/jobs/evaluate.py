@@ -96,9 +96,10 @@ def evaluate_file(
     with open_rows(rows, reading) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoEvidenceWarning)  # the evaluation says how many rows are empty
         counts = CheckCounts(detector, false_alarm_rate=rate, labelled_normal=True)
-        scores, is_odd = _labelled_scores(file, counts, Labels(label, normal), callback)
+        scores, is_odd, alarm = _labelled_scores(file, counts, Labels(label, normal), callback)
     found = Evaluation(
-        **measure(scores, is_odd, detector.threshold(rate)),
+        **measure(scores, is_odd, alarm),
+        threshold=detector.threshold(rate),
         false_alarm_rate_promised=rate,
         scores=scores,
         is_odd=is_odd,
@@ -112,12 +113,16 @@ def evaluate_file(
 
 def _labelled_scores(
     file: RowFile, counts: CheckCounts, labels: Labels, callback: Callback | None
-) -> tuple[FloatArray, BoolArray]:
-    """The score of every labelled row, and whether it is labelled as an anomaly; normal rows are counted."""
+) -> tuple[FloatArray, BoolArray, BoolArray]:
+    """The score of every labelled row, whether it is labelled as an anomaly, and whether it is an alarm.
+
+    Rows labelled normal are counted for the checks.
+    """
     detector = counts.detector
     model_rows, place = rows_for(file, detector), place_of(file, labels.column)
     counts.unknown = [name for name in model_rows.ignored if name != labels.column]
-    scores, odd, done = [np.empty(0)], [np.empty(0, dtype=np.bool_)], 0
+    scores, none, done = [np.empty(0)], np.empty(0, dtype=np.bool_), 0
+    odd, alarms = [none], [none]
     for batch in model_rows.batches():
         cells = batch.column(place)
         anomaly = labels.is_anomaly(cells)
@@ -126,6 +131,7 @@ def _labelled_scores(
         scores.append(verdicts.anomaly_score[labelled])
         counts.add(verdicts.take(labelled & ~anomaly))
         odd.append(anomaly[labelled])
+        alarms.append(verdicts.is_anomaly[labelled])
         done += batch.num_rows
         if callback is not None:
             callback(Progress("scoring", done, file.n_rows or 0))
@@ -135,14 +141,13 @@ def _labelled_scores(
         raise InputError(
             f"every row is normal: {labels.column!r} is always {labels.normal_names}. Anomalies are needed too."
         )
-    return np.concatenate(scores), is_odd
+    return np.concatenate(scores), is_odd, np.concatenate(alarms)
 
 
-def measure(scores: FloatArray, is_odd: BoolArray, threshold: float) -> dict[str, Any]:
+def measure(scores: FloatArray, is_odd: BoolArray, alarm: BoolArray) -> dict[str, Any]:
     """The measures by name; a row without evidence, scored NaN, is no alarm and comes last."""
     from sklearn.metrics import average_precision_score, roc_auc_score
 
-    alarm = scores > threshold
     caught, called = int((alarm & is_odd).sum()), int(alarm.sum())
     return {
         "rows": len(is_odd),
@@ -150,7 +155,6 @@ def measure(scores: FloatArray, is_odd: BoolArray, threshold: float) -> dict[str
         "empty_rows": int(np.isnan(scores).sum()),
         "roc_auc": float(roc_auc_score(is_odd, ranking(scores))),
         "average_precision": float(average_precision_score(is_odd, ranking(scores))),
-        "threshold": threshold,
         "alarms": called,
         "precision": caught / called if called else None,
         "recall": caught / int(is_odd.sum()),

@@ -68,17 +68,15 @@ def explain_rows(
     >>> found.row, bool(found.verdicts.is_anomaly[0]), sorted(found.cells["value"])
     (2, True, ['cat', 'woof'])
     """
-    if (row is None) == (where is None):
-        raise SettingError("say which row, by its number or by a value of one of its columns.", setting="row")
+    check_choice(row, where)
     detector = as_detector(model)
     threshold = detector.threshold(false_alarm_rate)
     encoder = detector.encoder_
     with open_rows(rows, reading) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoEvidenceWarning)  # such a row has no score and no cells
         model_rows = rows_for(file, detector)
-        found = [_first_where(file, *where)] if where is not None else _numbered(file, row)
         explained = []
-        for number, batch in found:
+        for number, batch in chosen_rows(file, row, where):
             shown = model_rows.shown(batch)
             verdicts = detector.judge(model_rows.read(batch, number), false_alarm_rate)
             cells = detector.explain(shown, top or MOST_NAMED[encoder.parts], verdicts=verdicts)
@@ -89,6 +87,20 @@ def explain_rows(
                 )
             )
     return explained
+
+
+def check_choice(row: int | Sequence[int] | None, where: tuple[str, str] | None) -> None:
+    """Refuse rows that are named in no way, or in two."""
+    if (row is None) == (where is None):
+        raise SettingError("say which row, by its number or by a value of one of its columns.", setting="row")
+
+
+def chosen_rows(
+    file: RowFile, row: int | Sequence[int] | None, where: tuple[str, str] | None
+) -> list[tuple[int, pa.RecordBatch]]:
+    """The rows with these numbers, or the first one `where` a column has a value, each with its number from 1."""
+    check_choice(row, where)
+    return [_first_where(file, *where)] if where is not None else _numbered(file, row)
 
 
 def _numbered(file: RowFile, numbers: int | Sequence[int] | None) -> list[tuple[int, pa.RecordBatch]]:

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from maskdiff.checks import Check, CheckCounts, run_checks
-from maskdiff.codes import BoolArray, FloatArray
+from maskdiff.codes import BoolArray, FloatArray, IntArray
+from maskdiff.detectors import Verdicts
 from maskdiff.errors import NoEvidenceWarning, SettingError
 from maskdiff.io.base import WriteOptions
 from maskdiff.io.formats import check_writable, open_rows, open_writer
@@ -54,14 +55,16 @@ class ScoreSummary:
     """How many rows were scored, called anomalies and written; the columns and lines that were left out.
 
     `empty` rows hold nothing to judge them by (a text without a token): their score is null, their p-value 1, and they
-    are never anomalies. `threshold` and `false_alarm_rate` are the promise that was kept, None where
-    `false_discovery_rate` was. `checks` is what to know before the anomalies are believed.
+    are never anomalies. `dismissed` rows would be anomalies but for rules of the model. `threshold` and
+    `false_alarm_rate` are the promise that was kept, None where `false_discovery_rate` was. `checks` is what to know
+    before the anomalies are believed.
     """
 
     rows: int = 0
     anomalies: int = 0
     written: int = 0
     empty: int = 0
+    dismissed: int = 0
     threshold: float | None = None
     false_alarm_rate: float | None = None
     false_discovery_rate: float | None = None
@@ -143,7 +146,8 @@ class Scoring:
         # A rate that cannot be promised is refused before anything is read.
         threshold = self.detector.threshold(options.false_alarm_rate)
         self.model_rows = rows_for(rows, self.detector)
-        self.columns = VerdictColumns(rows.schema, options.explain, options.prefix, self.detector.encoder_.places)
+        places, rules = self.detector.encoder_.places, bool(self.detector.dismissals_)
+        self.columns = VerdictColumns(rows.schema, options.explain, options.prefix, places, rules=rules)
         self.schema: pa.Schema = self.columns.schema
         self.summary = ScoreSummary(ignored=self.model_rows.ignored, false_discovery_rate=options.false_discovery_rate)
         if options.false_discovery_rate is None:
@@ -157,6 +161,7 @@ class Scoring:
             unknown=self.model_rows.ignored,
         )
         self._scores: list[FloatArray] = []
+        self._rules: list[IntArray] = []
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows to be written, with their verdict columns."""
@@ -169,17 +174,20 @@ class Scoring:
         for batch in self.model_rows.batches():
             done = self.summary.rows
             verdicts = self.detector.judge(self.model_rows.read(batch, done + 1), self.options.false_alarm_rate)
-            self._count(verdicts.anomaly_score, verdicts.is_anomaly)
+            self._count(verdicts)
             self.counts.add(verdicts)
             yield Judged(batch, done + np.arange(batch.num_rows), verdicts)
 
-    def _count(self, scores: FloatArray, alarms: BoolArray) -> None:
+    def _count(self, verdicts: Verdicts) -> None:
+        scores = verdicts.anomaly_score
         self.summary.rows += len(scores)
         self.summary.empty += int(np.isnan(scores).sum())
         if self.options.false_discovery_rate is None:
-            self.summary.anomalies += int(alarms.sum())
+            self.summary.anomalies += int(verdicts.is_anomaly.sum())
+            self.summary.dismissed += int((verdicts.dismissed_by > 0).sum())
         else:
             self._scores.append(scores)
+            self._rules.append(np.zeros(len(scores), np.int64) if verdicts.rule is None else verdicts.rule)
         if self.callback is not None:
             self.callback(Progress("scoring", self.summary.rows, self.rows.n_rows or 0))
 
@@ -197,21 +205,25 @@ class Scoring:
     def _finished(self, written: Iterable[Written]) -> Iterator[Written]:
         """With false-discovery control, the rows with the alarms that all scores together give."""
         rate = self.options.false_discovery_rate
-        alarm: BoolArray | None = None
+        selected: tuple[BoolArray, IntArray] | None = None
         for part in written:
             if rate is not None:
-                alarm = self._selected(rate) if alarm is None else alarm
-                part = replace(part, batch=self.columns.with_alarms(part.batch, alarm[part.places]))
-                part = part.take(np.flatnonzero(alarm[part.places])) if self.options.only_anomalies else part
+                selected = self._selected(rate) if selected is None else selected
+                alarm, dismissed_by = selected[0][part.places], selected[1][part.places]
+                part = replace(part, batch=self.columns.with_alarms(part.batch, alarm, dismissed_by))
+                part = part.take(np.flatnonzero(alarm)) if self.options.only_anomalies else part
             yield part
-        if rate is not None and alarm is None:
+        if rate is not None and selected is None:
             self._selected(rate)
 
-    def _selected(self, rate: float) -> BoolArray:
-        alarm = self.detector.calibration_.select(np.concatenate([*self._scores, np.empty(0)]), rate)
-        self.summary.anomalies = int(alarm.sum())
-        self.counts.select(alarm)
-        return alarm
+    def _selected(self, rate: float) -> tuple[BoolArray, IntArray]:
+        """Which of all rows are alarms, and which rule dismisses each of those that would be."""
+        raised = self.detector.calibration_.select(np.concatenate([*self._scores, np.empty(0)]), rate)
+        dismissed_by = np.where(raised, np.concatenate([*self._rules, np.empty(0, np.int64)]), 0)
+        alarm = raised & (dismissed_by == 0)
+        self.summary.anomalies, self.summary.dismissed = int(alarm.sum()), int((dismissed_by > 0).sum())
+        self.counts.select(alarm, dismissed_by)
+        return alarm, dismissed_by
 
     def _write(self, judged: Judged) -> pa.RecordBatch:
         return self.columns.behind(judged.batch, judged.verdicts, self.detector, self.model_rows)

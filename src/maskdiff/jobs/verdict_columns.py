@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from maskdiff.codes import BoolArray
+from maskdiff.codes import BoolArray, IntArray
 from maskdiff.errors import UnknownColumnError
 from maskdiff.explanations.intervals import interval_text
 from maskdiff.jobs.rows.model import ModelRows
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from maskdiff.encoders.table.derived import DerivedField
 
 VERDICT = (("anomaly_score", pa.float64()), ("p_value", pa.float64()), ("is_anomaly", pa.bool_()))
-_ALARM = 2
+DISMISSED = ("dismissed_by", pa.int64())
+_ALARM, _RULE = 2, 3
 # A reason as a sentence, then its parts, named as in `explain`; behind the column come the places of tokens.
 PARTS = (
     *(("value", pa.string()), ("expected", pa.string())),
@@ -26,10 +27,13 @@ PARTS = (
 
 
 class VerdictColumns:
-    """The columns that scoring adds behind those of the file."""
+    """The columns that scoring adds behind those of the file; with `rules` one that says which of them dismisses it."""
 
-    def __init__(self, schema: pa.Schema, reasons: int, prefix: str, places: tuple[str, ...] = ()) -> None:
-        named = [*VERDICT]
+    def __init__(
+        self, schema: pa.Schema, reasons: int, prefix: str, places: tuple[str, ...] = (), *, rules: bool = False
+    ) -> None:
+        named = [*VERDICT, *([DISMISSED] if rules else [])]
+        self.rules, self.n_verdict = rules, len(named)
         parts = [("column", pa.string()), *((place, pa.int64()) for place in places), *PARTS]
         for rank in range(1, reasons + 1):
             named += [(f"reason_{rank}", pa.string())]
@@ -52,20 +56,25 @@ class VerdictColumns:
         # A row without evidence has no score at all.
         score = pa.array(verdicts.anomaly_score, from_pandas=True)
         columns = [score, pa.array(verdicts.p_value), pa.array(verdicts.is_anomaly)]
+        if self.rules:
+            columns.append(_numbers(verdicts.dismissed_by))
         if self.reasons:
             columns += self._reasons(batch, verdicts, detector, model_rows)
         return pa.RecordBatch.from_arrays([*batch.columns, *columns], schema=self.schema)
 
-    def with_alarms(self, batch: pa.RecordBatch, alarm: BoolArray) -> pa.RecordBatch:
+    def with_alarms(self, batch: pa.RecordBatch, alarm: BoolArray, dismissed_by: IntArray) -> pa.RecordBatch:
         """Rows that have these columns, with other alarms."""
         columns = batch.columns
-        columns[len(columns) - len(self.fields) + _ALARM] = pa.array(alarm)
+        first = len(columns) - len(self.fields)
+        columns[first + _ALARM] = pa.array(alarm)
+        if self.rules:
+            columns[first + _RULE] = _numbers(dismissed_by)
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def _reasons(
         self, batch: pa.RecordBatch, verdicts: Verdicts, detector: Detector, model_rows: ModelRows
     ) -> list[pa.Array]:
-        fields, n = self.fields[len(VERDICT) :], batch.num_rows
+        fields, n = self.fields[self.n_verdict :], batch.num_rows
         if not n:
             return [pa.nulls(0, field.type) for field in fields]
         cells = detector.explain(model_rows.shown(batch), self.reasons, verdicts=verdicts)
@@ -76,6 +85,11 @@ class VerdictColumns:
         ranks = [cells[cells.groupby("row").cumcount() == rank] for rank in range(self.reasons)]
         parts = [(rank, part) for rank in ranks for part in self.parts]
         return [_spread(rank, part, n, field.type) for (rank, part), field in zip(parts, fields, strict=True)]
+
+
+def _numbers(rules: IntArray) -> pa.Array:
+    """The number of a rule, null where there is none."""
+    return pa.array(rules, pa.int64(), mask=rules == 0)
 
 
 def _spread(cells: Any, part: str, n: int, data_type: pa.DataType) -> pa.Array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Self
 
@@ -82,7 +81,7 @@ class ReportBuilder:
                 warnings.simplefilter("ignore", NoEvidenceWarning)  # the page says how many rows are empty
                 if verdicts is None:
                     verdicts = self.detector.judge(rows.input, self.rate)
-                verdicts = replace(verdicts, is_anomaly=verdicts.anomaly_score > self.threshold)
+                verdicts = verdicts.with_raised(verdicts.anomaly_score > self.threshold)
                 self._count(rows, verdicts)
                 self.highest_alarms.add(rows, verdicts, numbers)
         self.n_rows += rows.n_rows
@@ -108,7 +107,7 @@ class ReportBuilder:
         self.n_alarms += int(verdicts.is_anomaly.sum())
         self.highest_score = max(self.highest_score, float(scores.max(initial=0.0)))
         self.scores.add(scores)
-        self.rates.add(scores)
+        self.rates.add(verdicts.anomaly_score[~np.isnan(verdicts.anomaly_score) & verdicts.listed])
         self.content.count(rows, verdicts)
         self.check_counts.add(verdicts)
 

@@ -92,7 +92,7 @@ class HighestAlarms:
     def _candidates(self, verdicts: Verdicts) -> NDArray[np.int64]:
         """The rows of this batch that may be among those kept, the highest score first."""
         alarm, score = verdicts.is_anomaly, verdicts.anomaly_score
-        below = ~alarm & (score > self.lowest)
+        below = ~alarm & (score > self.lowest) & verdicts.listed
         alarms = _highest(score, alarm, self.alarms, self.max_alarms)
         return np.concatenate([alarms, _highest(score, below, self.below, self._max_below)])
 

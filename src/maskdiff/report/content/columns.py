@@ -13,11 +13,11 @@ from maskdiff.detectors import Detector, Verdicts
 from maskdiff.drift.columns import ColumnDrift, DriftCounts
 from maskdiff.encoders.table.column_types import COLUMN_TYPES
 from maskdiff.encoders.table.input import Table
+from maskdiff.explanations.odd_mask import odd_mask
 from maskdiff.report.alarms import Alarm, ExplainedCell
 from maskdiff.report.content.base import ReportRows, ScoreShare, Wording
 from maskdiff.report.formatting import display_value, label_text
 from maskdiff.report.nearest import NormalRow, nearest_rows
-from maskdiff.report.odd_cells import odd_mask
 from maskdiff.report.timeline import TimeCounts, Timeline
 
 # The strongest cells of a row that are looked at, and how many of these are explained even if they are not odd.

@@ -17,9 +17,9 @@ from maskdiff.detectors import Verdicts
 from maskdiff.drift.statistics import MAX_NEW, NEW_KEPT
 from maskdiff.drift.tokens import TokenDrift, token_drift
 from maskdiff.encoders.tokens.tokenized import TokenWindows
+from maskdiff.explanations.odd_mask import odd_token_mask
 from maskdiff.explanations.token_groups import TokenGroups
 from maskdiff.report.content.base import ScoreShare
-from maskdiff.report.odd_cells import odd_token_mask
 
 N_EXAMPLES = 6
 # The tokens whose shares are listed: those after them are many, and each adds next to nothing.

@@ -13,6 +13,7 @@ from maskdiff.detectors import TokenDetector, Verdicts
 from maskdiff.drift.tokens import TokenDrift
 from maskdiff.encoders.table.input import Table, read_table
 from maskdiff.encoders.tokens.tokenized import TokenWindows
+from maskdiff.explanations.odd_mask import is_strong
 from maskdiff.explanations.shading import excerpt
 from maskdiff.explanations.token_groups import TokenGroups
 from maskdiff.report.alarms import Alarm, ExplainedCell
@@ -21,7 +22,6 @@ from maskdiff.report.content.token_counts import TokenCounts
 from maskdiff.report.formatting import display_value, make_visible
 from maskdiff.report.marks import mark_spans, span_of
 from maskdiff.report.nearest import NormalRow
-from maskdiff.report.odd_cells import is_strong
 from maskdiff.report.timeline import Timeline
 
 # The number of tokens of a row that are explained.

@@ -1,4 +1,4 @@
-"""Which cells of a row are *odd*. This is the only place that says so; the guide of the page repeats it.
+"""Which cells of a row are *odd*. This is the only place that says so; the guide of the report repeats it.
 
 A cell is odd when it adds at least half as much to the score as the strongest cell of its row: every column is a
 little surprising in every row, so a fixed share of the score would name bystanders along with the culprit. A cell of a
@@ -16,7 +16,7 @@ from maskdiff.codes import BoolArray, FloatArray
 ODD_FRACTION = 0.5
 
 
-def odd_mask(contributions: FloatArray, known: BoolArray) -> BoolArray:
+def odd_mask(contributions: FloatArray, known: BoolArray, fraction: float = ODD_FRACTION) -> BoolArray:
     """Which cells of tables are odd, shape (n, F); `known` says which hold values seen in the normal rows.
 
     >>> odd_mask(np.array([[0.8, 0.1, 0.5], [0.0, 0.3, 0.1]]), np.array([[True] * 3, [True, True, False]]))
@@ -24,11 +24,13 @@ def odd_mask(contributions: FloatArray, known: BoolArray) -> BoolArray:
            [False,  True,  True]])
     """
     strongest = contributions.max(axis=1, keepdims=True, initial=0.0)
-    return is_strong(contributions, strongest) | ~known
+    return is_strong(contributions, strongest, fraction) | ~known
 
 
-def odd_token_mask(row: NDArray[np.int64], contributions: FloatArray, most: int) -> BoolArray:
-    """Which tokens are odd, at most so many of a row, given the row of each, shape (T,).
+def odd_token_mask(
+    row: NDArray[np.int64], contributions: FloatArray, most: int | None = None, fraction: float = ODD_FRACTION
+) -> BoolArray:
+    """Which tokens are odd, at most so many of a row (None: any number), given the row of each, shape (T,).
 
     >>> odd_token_mask(np.array([0, 0, 0, 2]), np.array([0.2, 0.5, 0.4, 0.1]), most=8)
     array([False,  True,  True,  True])
@@ -36,12 +38,12 @@ def odd_token_mask(row: NDArray[np.int64], contributions: FloatArray, most: int)
     order = np.lexsort((-contributions, row))
     first = np.searchsorted(row[order], row[order], side="left")
     odd = np.zeros(len(row), dtype=np.bool_)
-    strong = is_strong(contributions[order], contributions[order][first])
-    odd[order] = strong & (np.arange(len(row)) - first < most)
+    strong = is_strong(contributions[order], contributions[order][first], fraction)
+    odd[order] = strong & (np.arange(len(row)) - first < (len(row) if most is None else most))
     return odd
 
 
-def is_strong(contributions: FloatArray, strongest: FloatArray) -> BoolArray:
-    """Which contributions are at least half of the strongest one of their row."""
-    strong: BoolArray = (contributions >= ODD_FRACTION * strongest) & (contributions > 0)
+def is_strong(contributions: FloatArray, strongest: FloatArray, fraction: float = ODD_FRACTION) -> BoolArray:
+    """Which contributions are at least this fraction of the strongest one of their row."""
+    strong: BoolArray = (contributions >= fraction * strongest) & (contributions > 0)
     return strong
