@@ -190,7 +190,7 @@ def test_lines_and_rows_are_reconciled_in_words_and_in_json(home, model, tmp_pat
     lines = (home / "new.csv").read_text().splitlines()
     (tmp_path / "new.csv").write_text("\n".join(["# from the system", *lines[:3], "", *lines[3:]]))
     said = call("score", model, tmp_path / "new.csv", "-o", tmp_path / "out.csv", "--json")
-    assert "note: 63 lines gave 60 rows: 1 blank are none" in said.err
+    assert "note: 63 lines gave 60 rows; beside the header: 1 without a value" in said.err
     assert "comment lines above the header left out: 1" in said.err
     found = json.loads(said.out)
     assert (found["lines"]["total"], found["lines"]["rows"], found["lines"]["comments"]) == (63, 60, 1)

@@ -198,3 +198,47 @@ HEADERS = ("pet,weight\ncat,4\ndog,7\ncat,5\n", "land,2019,2020\nA,1,2\nB,3,4\nA
 @pytest.mark.parametrize("content", HEADERS)
 def test_a_header_is_not_taken_for_data(content, tmp_path):
     assert texts(csv_file(tmp_path, content)).column_names == content.splitlines()[0].split(",")
+
+
+# Lines that are no rows ----------------------------------------------------------------------------------------------
+
+
+def test_the_header_once_more_is_no_row_and_is_counted(tmp_path):
+    path = csv_file(tmp_path, "a, b\n1,2\na,b\n3,4\na , b\n")
+    with open_rows(str(path)) as rows:
+        kept = [row for batch in rows.batches() for row in batch.to_pylist()]
+    assert kept == [{"a": "1", "b": "2"}, {"a": "3", "b": "4"}]
+    assert (rows.skipped.total, rows.skipped.rows, rows.skipped.headers, rows.skipped.blank) == (5, 2, 2, 0)
+
+
+def test_a_text_that_reads_like_the_only_name_is_a_row(tmp_path):
+    assert texts(csv_file(tmp_path, "word\nalpha\nword\n"))["word"].to_pylist() == ["alpha", "word"]
+
+
+def test_delimiters_alone_are_a_blank_line(tmp_path):
+    path = csv_file(tmp_path, "a,b\n1,2\n,\n3,\n , \n\n")
+    with open_rows(str(path)) as rows:
+        assert [batch.to_pydict() for batch in rows.batches()] == [{"a": ["1", "3"], "b": ["2", None]}]
+    assert (rows.skipped.rows, rows.skipped.blank) == (2, 3)
+
+
+def test_rows_that_end_with_a_delimiter_more_than_the_header_are_read(tmp_path):
+    path = csv_file(tmp_path, "a,b\n1,2,,\n3,4,,\na,b,,\n5,6,,\n")
+    assert texts(path).schema.names == ["a", "b", "", ""]
+    assert texts(path)["a"].to_pylist() == ["1", "3", "5"]
+    with pytest.raises(BadLineError, match="line 4: 3 cells, where the header has 4"):
+        texts(csv_file(tmp_path, "a,b\n" + "1,2,,\n" * 2 + "3,4,\n" + "1,2,,\n" * 30, "b.csv"))
+
+
+def test_row_names_of_r_have_no_name(tmp_path):
+    path = csv_file(tmp_path, '"a","b"\n"1",5,"x"\n"2",6,"y"\n"3",7,"x"\n')
+    with pytest.warns(ReadingWarning, match="first column is taken to have no name"):
+        assert texts(path).to_pydict() == {"": ["1", "2", "3"], "a": ["5", "6", "7"], "b": ["x", "y", "x"]}
+
+
+def test_a_frequent_value_in_the_first_line_is_no_name(tmp_path):
+    path = csv_file(tmp_path, "ham\tsee you\nham\tok then\nspam\twin now\nham\tbye\nham\tlater\nspam\tcall\n", "a.tsv")
+    with pytest.warns(ReadingWarning, match="first line looks like data"):
+        assert texts(path).num_rows == 6
+    many = csv_file(tmp_path, "label\ttext\nham\tsee you\nspam\twin\nham\tok\nlabel\ttext\n" * 3, "b.tsv")
+    assert texts(many)["label"].to_pylist() == ["ham", "spam", "ham"] * 3

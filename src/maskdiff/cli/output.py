@@ -89,12 +89,15 @@ class Output:
         """The lines of a file that did not become rows: lines and rows are reconciled."""
         if skipped.total is not None:
             self.lines = {name: value for name, value in vars(skipped).items() if name != "first"}
-            others = {"blank": skipped.blank, "ending inside a quoted cell": skipped.in_cells}
+            others = {
+                "without a value": skipped.blank,
+                "with the names of the columns once more": skipped.headers,
+                "that ended inside a quoted cell": skipped.in_cells,
+            }
             if any(others.values()):
                 parts = [f"{number:,} {what}" for what, number in others.items() if number]
-                self.note(
-                    f"{counted(skipped.total, 'line')} gave {counted(skipped.rows, 'row')}: {', '.join(parts)} are none"
-                )
+                lines = f"{counted(skipped.total, 'line')} gave {counted(skipped.rows, 'row')}"
+                self.note(f"{lines}; beside the header: {', '.join(parts)}")
         if skipped.lines:
             self.note(f"{counted(skipped.lines, 'line')} could not be read and left out; the first is {skipped.first}")
 

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from itertools import islice
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from maskdiff.errors import BadLineError
 from maskdiff.io.base import Format, WriteOptions
 from maskdiff.io.cell_texts import as_texts, defused
 from maskdiff.io.csv_layout import find_layout
+from maskdiff.io.csv_no_rows import without_cells
 from maskdiff.io.decoding import Decoder, LineEnds, Utf8
 from maskdiff.io.rows import ReadOptions, SkippedLines, bad_line, only, rebatched
 from maskdiff.io.streams import HEAD, ByteSource
@@ -52,25 +54,39 @@ class DelimitedRows:
         self.skipped = skipped = SkippedLines(comments=self.layout.comments)
         with Utf8(self.source, self.reading.encoding) as stream:
             try:
-                skip = int(self.layout.header)  # read as a row of cells, so that names may repeat
+                # The header is read as a row of cells, so that names may repeat; one of another width is left out.
+                skip = int(self.layout.header and not self.layout.unnamed)
                 # Closed here: a reader that is left to itself may still be at work when Python ends, and abort it.
                 with closing(self._arrow_reader(stream, bad)) as reader:
                     for batch in reader:
-                        rows = pa.RecordBatch.from_arrays(batch.columns, schema=self.schema)
-                        skipped.rows += batch.num_rows - skip
                         skipped.in_cells += _line_ends(batch)
-                        yield rows.slice(skip)
+                        yield self._data(pa.RecordBatch.from_arrays(batch.columns, schema=self.schema).slice(skip))
                         skip = 0
             except pa.ArrowInvalid as error:
                 raise self._bad_line(bad, error) from error
             skipped.total = stream.line_ends.lines
         for row in bad:
             skipped.add(self._described(row, place=self._place(row) if not skipped.lines else ""))
-        accounted = skipped.rows + int(self.layout.header) + skipped.lines + skipped.in_cells + skipped.comments
+        headers = int(self.layout.header) + skipped.headers
+        accounted = skipped.rows + headers + skipped.lines + skipped.in_cells + skipped.comments
         skipped.blank = max(0, skipped.total - accounted)
 
+    def _data(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows among these lines; what is left out is counted."""
+        filled = without_cells(rows, [""] * rows.num_columns)
+        kept = without_cells(filled, self.layout.names) if self.layout.header else filled
+        self.skipped.headers += filled.num_rows - kept.num_rows
+        self.skipped.rows += kept.num_rows
+        return kept
+
     def _arrow_reader(self, stream: Utf8, bad: list[pacsv.InvalidRow]) -> Any:
+        header_is_read = not self.layout.unnamed
+
         def handle(row: pacsv.InvalidRow) -> str:
+            nonlocal header_is_read
+            if not header_is_read:
+                header_is_read = True
+                return "skip"
             bad.append(row)
             return self.reading.on_bad_lines
 
@@ -111,7 +127,8 @@ class DelimitedRows:
         if self.source.repeatable:
             with Utf8(self.source, self.reading.encoding) as stream:
                 text = io.TextIOWrapper(io.BufferedReader(stream), encoding="utf-8", newline="")
-                for line, cells in self.layout.records(text, self.name):
+                records = self.layout.records(text, self.name)
+                for line, cells in islice(records, int(self.layout.header), None):
                     if len(cells) != len(self.schema):
                         return f"{self.name}, line {line}"
         return f"{self.name}, row {row.number}"

@@ -23,6 +23,9 @@ DELIMITERS = (",", ";", "\t", "|")
 _ROWS_TO_LOOK_AT = 20
 _ROWS_BELOW = 200
 _FEWEST_BELOW = 3
+_NEARLY_ALL = 0.9
+# A value in so many of the rows below is no name.
+_OFTEN = 0.05
 _SEPARATOR = re.compile(r'^"?sep=(.)"?$', re.IGNORECASE)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?")
@@ -33,7 +36,10 @@ csv.field_size_limit(1 << 30)
 
 @dataclass(frozen=True)
 class CsvLayout:
-    """`above` lines are no rows and stand before the header; without a `quote` nothing encloses cells."""
+    """`above` lines are no rows and stand before the header; without a `quote` nothing encloses cells.
+
+    So many columns are `unnamed` because nearly all rows have more cells than the header.
+    """
 
     delimiter: str
     quote: str | None
@@ -41,6 +47,7 @@ class CsvLayout:
     comments: int = 0
     header: bool = True
     names: tuple[str, ...] = ()
+    unnamed: int = 0
 
     def records(self, text: Iterable[str], name: str) -> Iterator[tuple[int, list[str]]]:
         """Rows of cells that are not blank, each with the number of its first line."""
@@ -92,8 +99,27 @@ def _with_names(layout: CsvLayout, first: list[list[str]], name: str, reading: R
                 "column_2, ... If it holds their names: header=True.",
                 "header",
             )
-    names = [cell.strip() for cell in first[0]] if header else [f"column_{at}" for at in range(1, len(first[0]) + 1)]
-    return replace(layout, header=header, names=tuple(names))
+    if not header:
+        return replace(layout, header=False, names=tuple(f"column_{at}" for at in range(1, len(first[0]) + 1)))
+    names = [cell.strip() for cell in first[0]]
+    unnamed, at_end = _unnamed_columns(len(names), first[1:])
+    if unnamed and not at_end:
+        _warn(f"{name}: rows have a cell more than the header, so their first column is taken to have no name.")
+    names = [*names, *[""] * unnamed] if at_end else [*[""] * unnamed, *names]
+    return replace(layout, header=True, names=tuple(names), unnamed=unnamed)
+
+
+def _unnamed_columns(width: int, below: list[list[str]]) -> tuple[int, bool]:
+    """How many cells nearly all rows have more than the header, and whether they are the last ones, all empty.
+
+    Some programs end each row, but not the header, with a delimiter; R does not name the column of row names.
+    """
+    widest, rows = max(Counter(map(len, below)).items(), key=lambda found: found[1], default=(width, 0))
+    if widest <= width or rows < _NEARLY_ALL * len(below):
+        return 0, True
+    if not any(cell.strip() for row in below for cell in row[width:]):
+        return widest - width, True
+    return (1, False) if widest == width + 1 and rows >= _FEWEST_BELOW else (0, True)
 
 
 def _warn(message: str, setting: str | None = None) -> None:
@@ -159,14 +185,15 @@ def looks_like_data(first: list[str], below: list[list[str]]) -> bool:
     """Whether the first line is a row like those below it, and not the names of the columns.
 
     Where columns below hold only numbers or only dates, the first line has to hold the same in each of them; where a
-    column of texts has values that come again, the first line has to hold one of them.
+    column of texts has values that come again, the first line has to hold one of them, and in a single such column one
+    that is frequent.
 
     >>> looks_like_data(["cat", "4.5"], [["dog", "7.5"], ["cat", "4"], ["dog", "8"]])
     True
     >>> looks_like_data(["pet", "weight"], [["dog", "7.5"], ["cat", "4"], ["dog", "8"]])
     False
     """
-    rows = [row for row in below if len(row) == len(first)]
+    rows = [row for row in below if len(row) == len(first) and row != first]
     if len(rows) < _FEWEST_BELOW or not all(cell.strip() for cell in first) or _counts_up(first):
         return False
     columns = [[cell for cell in column if cell.strip()] for column in zip(*rows, strict=True)]
@@ -174,8 +201,9 @@ def looks_like_data(first: list[str], below: list[list[str]]) -> bool:
     if not all(_type([name]) == _type(column) for name, column in typed):
         return False
     texts = [(name, column) for name, column in zip(first, columns, strict=True) if column and not _type(column)]
-    again = [name in column for name, column in texts if len(set(column)) <= 0.7 * len(column)]
-    return all(again) and (len(again) > 1 or bool(typed and (again or not texts)))
+    again = [column.count(name) for name, column in texts if len(set(column)) <= 0.7 * len(column)]
+    often = any(count >= max(_FEWEST_BELOW, _OFTEN * len(rows)) for count in again)
+    return all(again) and (len(again) > 1 or often or bool(typed and (again or not texts)))
 
 
 def _type(cells: list[str]) -> str | None:

@@ -29,7 +29,7 @@ class ManyRows:
         for part in (file.skipped for file in self.files):
             found.first = found.first or part.first
             found.total = None if part.total is None else (found.total or 0) + part.total
-            for name in ("lines", "rows", "in_cells", "blank", "comments"):
+            for name in ("lines", "rows", "in_cells", "blank", "comments", "headers"):
                 setattr(found, name, getattr(found, name) + getattr(part, name))
         return found
 

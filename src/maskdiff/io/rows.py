@@ -60,8 +60,8 @@ class SkippedLines:
     """The lines of a file that did not become rows.
 
     `lines` were left out because they could not be read; `first` is what was wrong with the first of them. `total` are
-    all lines of a text file, None while it was not read to its end; of these `in_cells` end inside a quoted cell, and
-    `blank` and `comments` hold no cells.
+    all lines of a text file, None while it was not read to its end; of these `in_cells` end inside a quoted cell,
+    `blank` and `comments` hold no values, and `headers` are the names of the columns once more.
     """
 
     lines: int = 0
@@ -71,6 +71,7 @@ class SkippedLines:
     in_cells: int = 0
     blank: int = 0
     comments: int = 0
+    headers: int = 0
 
     def add(self, what: str) -> None:
         self.lines += 1

@@ -7,7 +7,7 @@ import pytest
 
 from maskdiff import TableDetector
 from maskdiff.encoders.table.encoder import TableEncoder
-from maskdiff.errors import DateOrderWarning, UnknownColumnError
+from maskdiff.errors import DateOrderWarning, ReadingWarning, UnknownColumnError
 from maskdiff.io import open_rows
 from maskdiff.jobs import NormalTableRows, fit_file, score_file
 from maskdiff.jobs.rows.labels import Labels
@@ -21,6 +21,30 @@ def test_a_repeated_name_cannot_be_learned_from_unless_it_is_dropped(tmp_path):
         with pytest.raises(UnknownColumnError, match="columns 1 and 3 are both named 'a'"):
             NormalTableRows(rows)
         assert [table.column_names for table in NormalTableRows(rows, {"a": "drop"}).batches()] == [["a", "b"]]
+
+
+def test_columns_that_share_the_empty_name_are_left_out_with_a_notice(tmp_path):
+    path = csv_file(tmp_path, "a,b,,\n1,2,,\n3,4,,\n")
+    with open_rows(str(path)) as rows:
+        with pytest.warns(ReadingWarning, match="columns without a name left out: 3, 4"):
+            found = NormalTableRows(rows)
+        assert [table.to_pydict() for table in found.batches()] == [{"a": ["1", "3"], "b": ["2", "4"]}]
+
+
+@pytest.mark.parametrize("last", ["Total,,,99", "Summe:,,,", ",,Grand total,1.5"])
+def test_a_total_at_the_end_is_named(last, tmp_path):
+    path = csv_file(tmp_path, f"a,b,c,d\nx,1,2,3\ny,4,5,6\n{last}\n")
+    with open_rows(str(path)) as rows:
+        found = NormalTableRows(rows)
+        with pytest.warns(ReadingWarning, match="last row looks like a total"):
+            assert sum(table.num_rows for table in found.batches()) == 3
+        assert sum(table.num_rows for table in found.batches()) == 3  # said once, however often the file is read
+
+
+def test_a_row_that_is_full_or_in_the_middle_is_no_total(tmp_path):
+    path = csv_file(tmp_path, "name,amount,c,d\nTotal,,,5\nTotal SA,5,x,y\nSumatra,,,\n")
+    with open_rows(str(path)) as rows:
+        assert sum(table.num_rows for table in NormalTableRows(rows).batches()) == 3
 
 
 def test_rows_that_are_not_normal_are_left_out(tmp_path):

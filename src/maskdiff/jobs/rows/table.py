@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -10,11 +12,13 @@ import pyarrow.types as pat
 
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.encoder_settings import DROP
-from maskdiff.errors import UnknownColumnError
+from maskdiff.errors import ReadingWarning, UnknownColumnError
 from maskdiff.io.cell_texts import as_texts
 from maskdiff.io.rows import RowFile
 from maskdiff.jobs.rows.labels import Labels
 from maskdiff.progress import Callback, Progress
+
+_TOTAL = re.compile(r"(?i)(grand |sub)?totals?\b|sum\b|summen?\b|gesamt|insgesamt|totaux\b|totale?s?\b|somme\b|suma\b")
 
 
 class NormalTableRows:
@@ -34,22 +38,28 @@ class NormalTableRows:
         self.rows, self.columns, self.labels, self.callback = rows, dict(columns or {}), labels, callback
         names = rows.schema.names
         check_present(rows, [name for name, how in self.columns.items() if how != DROP])
-        self.used = [at for at, name in enumerate(names) if self.columns.get(name) != DROP]
+        left_out = nameless(rows)
+        self.used = [at for at, name in enumerate(names) if self.columns.get(name) != DROP and at not in left_out]
+        self.names = dict.fromkeys(name for at, name in enumerate(names) if at not in left_out)
         check_single(rows, [names[at] for at in self.used])
         self.needed = sorted({*self.used, *([place_of(rows, labels.column)] if labels else [])})
         self.n_rows = rows.n_rows if labels is None else None
+        self.all_seen = False
 
     def batches(self) -> Iterator[pa.Table]:
         """The rows; columns to be dropped are there in name only."""
-        file_names, n_rows = self.rows.schema.names, 0
+        file_names, n_rows, last = self.rows.schema.names, 0, None
         for batch in self._normal_batches():
+            last = batch.slice(batch.num_rows - 1) if batch.num_rows else last
             cells = {file_names[at]: as_single(batch.column(file_names[at])) for at in self.used}
             nothing = pa.nulls(batch.num_rows)
             n_rows += batch.num_rows
-            yield pa.table({name: cells.get(name, nothing) for name in dict.fromkeys(file_names)})
+            yield pa.table({name: cells.get(name, nothing) for name in self.names})
         if self.labels is not None:
             self.labels.check_any_normal()
-        self.n_rows = n_rows
+        if last is not None and not self.all_seen:
+            warn_of_total(last, self.rows.name)
+        self.n_rows, self.all_seen = n_rows, True
 
     def _normal_batches(self) -> Iterator[pa.RecordBatch]:
         done = 0
@@ -72,7 +82,7 @@ class ModelTableRows:
         check_single(rows, encoder.columns_read_ if encoder.named_ else names)
         first = {name: names.index(name) for name in names}
         self.places = [at for name, at in first.items() if name in known or not encoder.named_]
-        self.ignored = [name for name in first if encoder.named_ and name not in {*known, *(encoder.columns or ())}]
+        self.ignored = [name for name in first if encoder.named_ and name not in {"", *known, *(encoder.columns or ())}]
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of the file."""
@@ -85,6 +95,29 @@ class ModelTableRows:
     def read(self, batch: pa.RecordBatch, first: int = 1) -> pa.Table:
         """The cells as the encoder takes them, for judging them; no cell's meaning hangs on its row's number."""
         return self.shown(batch)
+
+
+def nameless(rows: RowFile) -> list[int]:
+    """Columns that share the empty name, and so cannot be told apart; a warning says that they are left out."""
+    found = [at for at, name in enumerate(rows.schema.names) if not name.strip()]
+    if len(found) < 2:
+        return []
+    places = ", ".join(str(at + 1) for at in found)
+    warnings.warn(ReadingWarning(f"{rows.name}: columns without a name left out: {places}."), stacklevel=2)
+    return found
+
+
+def warn_of_total(last: pa.RecordBatch, name: str) -> None:
+    """A warning if the last row adds up the others: it says "total", and most of its cells are empty."""
+    cells = [str(cell).strip() for cell in last.to_pylist()[0].values() if cell is not None and str(cell).strip()]
+    if 2 * len(cells) <= last.num_columns and any(_TOTAL.match(cell) for cell in cells):
+        warnings.warn(
+            ReadingWarning(
+                f"{name}: the last row looks like a total ({', '.join(cells[:4])}), and is learned from like the "
+                "others. If it is one, take it out."
+            ),
+            stacklevel=2,
+        )
 
 
 def as_single(column: pa.Array) -> pa.Array:
