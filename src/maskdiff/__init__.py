@@ -4,6 +4,7 @@ A masked diffusion model learns normal rows. A row is scored by hiding random ce
 surprised the model is by the true values. **Higher = more anomalous.** Scores count standard deviations of normal rows
 where several sources of evidence are combined, as tables are by default, and nats otherwise.
 
+    maskdiff.find(table)          # the odd rows of one table, where nobody knows which are normal
     detector = maskdiff.TableDetector().fit(normal)
     detector.is_anomaly(new)      # alarms at a false-alarm rate of 1%
     detector.explain(new)         # which cells, and what was expected there
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
         written_files,
     )
     from maskdiff.calibration import Calibration
-    from maskdiff.detectors import SequenceDetector, TableDetector, TextDetector
+    from maskdiff.detectors import Findings, SequenceDetector, TableDetector, TextDetector, find
     from maskdiff.encoders.table.encoder import TableEncoder
     from maskdiff.masking import MaskedViews, Schedule
     from maskdiff.probes import ProbeGrid
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Calibration": "calibration",
     "Epochs": "training",
+    "Findings": "detectors",
     "HeldOutLoss": "training",
     "KernelReconstructor": "reconstructors",
     "MLPReconstructor": "reconstructors",
@@ -79,6 +81,7 @@ _HOMES = {
     "TextDetector": "detectors",
     "Training": "training",
     "TransformerReconstructor": "reconstructors",
+    "find": "detectors",
     "load": "storage",
     "save": "storage",
 }
@@ -114,6 +117,7 @@ _ROOMS = (
 __all__ = [
     "Calibration",
     "Epochs",
+    "Findings",
     "HeldOutLoss",
     "KernelReconstructor",
     "MLPReconstructor",
@@ -140,6 +144,7 @@ __all__ = [
     "errors",
     "evidence",
     "explanations",
+    "find",
     "io",
     "jobs",
     "load",

@@ -1,6 +1,8 @@
 """The detectors: what a user holds. They compose the rooms below and hold no mathematics of their own."""
 
 from maskdiff.detectors.base import Detector
+from maskdiff.detectors.finding.finder import find
+from maskdiff.detectors.finding.findings import Findings
 from maskdiff.detectors.learning import MAIN
 from maskdiff.detectors.sequences import SequenceDetector
 from maskdiff.detectors.tables import KERNEL, NEIGHBOURS, TableDetector
@@ -21,10 +23,12 @@ __all__ = [
     "MAIN",
     "NEIGHBOURS",
     "Detector",
+    "Findings",
     "SequenceDetector",
     "TableDetector",
     "TextDetector",
     "TokenDetector",
     "TokenVerdicts",
     "Verdicts",
+    "find",
 ]

@@ -7,7 +7,7 @@ Higher score = more anomalous, everywhere but in the four methods that carry sci
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import torch
@@ -36,6 +36,9 @@ from maskdiff.progress import listening
 from maskdiff.state import arguments_from_plain, arguments_to_plain, check, from_plain, to_plain
 from maskdiff.state.tensors import Tensors, check_names, named, under
 
+if TYPE_CHECKING:
+    from maskdiff.detectors.finding.findings import Findings
+
 # Settings that say nothing about the scores are not stored.
 _NOT_STORED = ("progress", "device")
 
@@ -45,6 +48,45 @@ class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
 
     _encoder: type[Any]
     _verdicts: type[Verdicts] = Verdicts
+
+    # One file, whose odd rows nobody knows ----------------------------------------------------------------------------
+
+    def fit_find(
+        self,
+        X: Any,
+        *,
+        contamination: float | str | None = None,
+        false_discovery_rate: float = 0.1,
+        group: Any = None,
+        order: Any = None,
+    ) -> Findings:
+        """The odd rows of X itself, without labels; the detector then has learned from the rows that are not odd.
+
+        Each row is judged by a model that did not learn from it (equal rows stay together, unless they are so many
+        that they are usual). A first round learns from all other rows; the next ones leave out the oddest, as many as
+        `contamination` says: a share, or "auto", where the scores decide; None: the detector's own if it is set, else
+        "auto". On average at most `false_discovery_rate` of the rows found are normal.
+
+        `group` names a column, or gives a value for each row: rows of one group are never learned from to judge each
+        other. `order` does the same with time: folds are blocks that follow each other. Columns named here are not
+        learned from.
+
+        >>> from maskdiff import TableDetector
+        >>> rows = [["cat", "meow"], ["dog", "woof"]] * 100 + [["cat", "woof"]]
+        >>> findings = TableDetector("kernel").fit_find(rows)
+        >>> findings.is_anomaly.nonzero()[0].tolist(), findings.estimated_odd.number
+        ([200], 1)
+        """
+        from maskdiff.detectors.finding.finder import fit_find
+
+        return fit_find(
+            self,
+            X,
+            contamination=contamination,
+            false_discovery_rate=false_discovery_rate,
+            group=group,
+            order=order,
+        )
 
     # Scoring ---------------------------------------------------------------------------------------------------------
 

@@ -14,9 +14,10 @@ from sklearn.base import BaseEstimator
 from maskdiff.calibration import Calibration
 from maskdiff.codes import Codes
 from maskdiff.detectors.dismissals import Dismissals
+from maskdiff.detectors.finding.folds import Keys
 from maskdiff.detectors.fingerprint import Fingerprint
 from maskdiff.detectors.labelled_rows import normal_rows
-from maskdiff.detectors.split import RowSplit, fold_splits, split_rows
+from maskdiff.detectors.split import RowSplit, fold_splits, split_rows, split_without_calibration
 from maskdiff.errors import SettingError
 from maskdiff.evidence import Evidence, EvidenceTerm, MaskedSurprise
 from maskdiff.masking import Schedule, as_schedule
@@ -73,6 +74,10 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def _encode(self, batches: Batches, split: RowSplit) -> tuple[Codes, Codes, Codes]:
         """The encoder, fitted on the rows to learn from; the codes of these, of those that tune and that calibrate."""
         raise SettingError(f"{type(self).__name__} does not say how to encode its rows: define _encode.")
+
+    def _row_keys(self, batches: Batches) -> Keys:
+        """One number for each row, equal for rows that are equal to the detector, shape (n,)."""
+        raise SettingError(f"{type(self).__name__} does not say which rows are equal: define _row_keys(batches).")
 
     def _tunes(self, reconstructor: Any) -> bool:
         """Whether anything is decided by normal rows that were not learned from."""
@@ -185,6 +190,17 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         self.evidence_ = evidence.scaled_by(term_scores) if len(evidence.terms) > 1 else evidence
         scales = [term.scale for term in self.evidence_.terms]
         self.adopt_calibration(Calibration.from_scores((term_scores / scales).sum(axis=1)))
+        return self
+
+    def learn_uncalibrated(
+        self, batches: Batches, n_rows: int, callback: Callback | None, checkpoint: CheckpointStore | None = None
+    ) -> Self:
+        """Learn from these rows, read by `_read` and seen by `_look`; none is kept back to calibrate."""
+        reconstructor, self.probes_ = self._resolve()
+        # A network shows a loss while it trains, even where nothing is tuned.
+        tunes = self._tunes(reconstructor) or abilities(reconstructor).left_out is None
+        codes, tuning, _ = self._encode(batches, split_without_calibration(n_rows, self.seed, tunes=tunes))
+        self._model(reconstructor, codes, tuning, callback, checkpoint)
         return self
 
     def _model(

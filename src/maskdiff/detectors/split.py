@@ -6,7 +6,9 @@ choose a number of neighbours, set scales, steady short texts or end a training 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +60,7 @@ def split_rows(n: int, seed: int, *, tunes: bool, leave_one_out: bool = False) -
     order = np.random.default_rng(seed).permutation(n)
     wanted = int(np.clip(n // 10, FEWEST_TO_CALIBRATE, MOST_TO_CALIBRATE))
     n_calibration = max(wanted, MOST_TO_CALIBRATE) if leave_one_out else min(wanted, max(1, n // 3))
-    n_tuning = min(int(np.clip(n // 20, FEWEST_TO_TUNE, MOST_TO_TUNE)), max(1, n // 6)) if tunes else 0
+    n_tuning = _number_to_tune(n) if tunes else 0
     if leave_one_out:
         tuning, train = order[:n_tuning], order[n_tuning:]
         calibration = train[:n_calibration]
@@ -66,6 +68,21 @@ def split_rows(n: int, seed: int, *, tunes: bool, leave_one_out: bool = False) -
         calibration, tuning = order[:n_calibration], order[n_calibration : n_calibration + n_tuning]
         train = order[n_calibration + n_tuning :]
     return RowSplit(np.sort(train), np.sort(tuning), np.sort(calibration), leave_one_out)
+
+
+def _number_to_tune(n: int) -> int:
+    return min(int(np.clip(n // 20, FEWEST_TO_TUNE, MOST_TO_TUNE)), max(1, n // 6))
+
+
+def split_without_calibration(n: int, seed: int, *, tunes: bool) -> RowSplit:
+    """A random split of n rows, all of which are learned from but for those that tune.
+
+    >>> split = split_without_calibration(1000, 0, tunes=True)
+    >>> len(split.train), len(split.tuning), len(split.calibration)
+    (950, 50, 0)
+    """
+    order, n_tuning = np.random.default_rng(seed).permutation(n), _number_to_tune(n) if tunes else 0
+    return RowSplit(np.sort(order[n_tuning:]), np.sort(order[:n_tuning]), np.empty(0, np.int64))
 
 
 def fold_splits(n: int, seed: int, n_folds: int = N_FOLDS) -> list[RowSplit]:
@@ -77,3 +94,16 @@ def fold_splits(n: int, seed: int, n_folds: int = N_FOLDS) -> list[RowSplit]:
     folds = np.array_split(np.random.default_rng(seed).permutation(n), min(n_folds, n))
     none = np.empty(0, np.int64)
     return [RowSplit(np.setdiff1d(np.arange(n), fold), none, np.sort(fold)) for fold in folds]
+
+
+def in_step(batches: Iterable[Any], of_rows: NDArray[Any]) -> Iterator[tuple[Any, NDArray[Any]]]:
+    """Each batch, with its rows' part of an array."""
+    at = 0
+    for rows in batches:
+        here = of_rows[at : at + rows.n_rows]
+        at += rows.n_rows
+        if len(here) < rows.n_rows:
+            break
+        yield rows, here
+    if at != len(of_rows):
+        raise InputError(f"{len(of_rows):,} rows were counted, but a later reading found another number of them.")

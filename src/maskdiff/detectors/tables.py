@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maskdiff.codes import Codes
 from maskdiff.detectors.base import Detector
+from maskdiff.detectors.finding.folds import Keys, row_keys
 from maskdiff.detectors.learning import MAIN, Batches, Presets
-from maskdiff.detectors.split import RowSplit
+from maskdiff.detectors.split import RowSplit, in_step
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.input import read_table
-from maskdiff.errors import InputError, SettingError
+from maskdiff.errors import SettingError
 from maskdiff.evidence import Evidence, EvidenceTerm, NearestRows, Source
 from maskdiff.masking import Schedule
 from maskdiff.probes import PAPER_KERNEL_LEVELS, PAPER_LEVELS, ProbeGrid
@@ -215,11 +215,19 @@ class TableDetector(Detector):
         self._text_types = recognition.found()
         return recognition.rows if n_rows is None else n_rows
 
+    def _row_keys(self, batches: Batches) -> Keys:
+        encoder = self._new_encoder()
+        statistics = encoder.statistics(text_types=self._text_types)
+        for rows in batches():
+            statistics.add(rows)
+        encoder.fit_statistics(statistics)
+        return np.concatenate([row_keys(encoder.encode(rows).values) for rows in batches()])
+
     def _encode(self, batches: Batches, split: RowSplit) -> tuple[Codes, Codes, Codes]:
         order = split.order
         learned_from, place = np.zeros(len(order), dtype=np.bool_), np.empty(len(order), dtype=np.int64)
         learned_from[split.train], place[order] = True, np.arange(len(order))
-        parts = _in_step(batches(), learned_from)
+        parts = in_step(batches(), learned_from)
         encoder = self._new_encoder()
         statistics = encoder.statistics(text_types=self._text_types)
         for rows, chosen in parts:
@@ -231,7 +239,7 @@ class TableDetector(Detector):
         values = np.empty((len(place), len(self.encoder_.schema_)), dtype=self.encoder_.schema_.code_dtype)
         # Only rows that were not learned from can be beyond the range; they are few.
         n_learned, excess = len(split.train), np.zeros((len(order) - len(split.train), values.shape[1]))
-        for rows, here in _in_step(batches(), place):
+        for rows, here in in_step(batches(), place):
             codes = self.encoder_.encode(rows)
             values[here] = codes.values
             if codes.excess is not None:
@@ -254,16 +262,3 @@ def _combined(columns: Mapping[str, str] | None, others: Mapping[str, str] | Non
             "Name it in one of them."
         )
     return {**columns, **others}
-
-
-def _in_step(batches: Iterable[Any], of_rows: NDArray[Any]) -> Iterator[tuple[Any, NDArray[Any]]]:
-    """Each batch, with its rows' part of an array."""
-    at = 0
-    for rows in batches:
-        here = of_rows[at : at + rows.n_rows]
-        at += rows.n_rows
-        if len(here) < rows.n_rows:
-            break
-        yield rows, here
-    if at != len(of_rows):
-        raise InputError(f"{len(of_rows):,} rows were counted, but a later reading found another number of them.")

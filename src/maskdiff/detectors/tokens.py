@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from maskdiff.codes import Codes, FloatArray
 from maskdiff.codes.windows import Windows
 from maskdiff.detectors.base import Detector
+from maskdiff.detectors.finding.folds import Keys
+from maskdiff.detectors.finding.ties import value_keys
 from maskdiff.detectors.labels import labelled
 from maskdiff.detectors.learning import MAIN, Batches, Presets
 from maskdiff.detectors.split import RowSplit
@@ -83,7 +85,8 @@ class TokenDetector(Detector):
         empty = [place[codes.row_lengths == 0] for place, codes in zip(places, parts, strict=True)]
         self.empty_rows_ = np.sort(rows.rows[np.concatenate(empty)])
         _warn_of_empty(self.empty_rows_, "they are left out")
-        _check_any_token(calibration, "calibrate")
+        if len(split.calibration):
+            _check_any_token(calibration, "calibrate")
         if len(split.tuning):
             _check_any_token(tuning, "tune")
         train = train.take(np.flatnonzero(train.counts.any(axis=1)))
@@ -91,6 +94,9 @@ class TokenDetector(Detector):
             return train, tuning, calibration
         # Tokens take far more memory than codes, for as long as the training runs.
         return train.without_tokens(), tuning.without_tokens(), calibration.without_tokens()
+
+    def _row_keys(self, batches: Batches) -> Keys:
+        return value_keys(value for rows in batches() for value in rows.values)
 
     def _fits_on_texts(self) -> bool:
         """Whether some evidence learns from the texts behind the codes."""

@@ -1,0 +1,97 @@
+"""Several models, each of which judges the rows of one fold and learned from rows of the others."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maskdiff.codes import BoolArray, Codes, FloatArray
+from maskdiff.detectors.split import in_step
+from maskdiff.errors import InputError, MaskdiffWarning
+from maskdiff.evidence import CellEvidence
+from maskdiff.progress import Callback, Progress
+
+if TYPE_CHECKING:
+    from maskdiff.detectors.base import Detector
+    from maskdiff.detectors.learning import Batches
+    from maskdiff.training import CheckpointStore
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFit:
+    """One model for each fold, and the fold of each row, shape (N,)."""
+
+    models: tuple[Detector, ...]
+    fold: NDArray[np.int8]
+
+    @classmethod
+    def learn(
+        cls,
+        detector: Detector,
+        batches: Batches,
+        fold: NDArray[np.int8],
+        learnable: BoolArray,
+        *,
+        callback: Callback | None = None,
+        checkpoint: CheckpointStore | None = None,
+    ) -> CrossFit:
+        """For each fold a model like this detector, from the rows of all others that are `learnable`, shape (N,)."""
+        models = []
+        for number in range(int(fold.max(initial=0)) + 1):
+            chosen = learnable & (fold != number)
+            if not chosen.any():
+                raise InputError("no rows are left to learn from once those to be judged are set aside.")
+            model = copy.copy(detector)
+            part = _of_part(callback, number + 1, int(fold.max()) + 1)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", MaskdiffWarning)  # the model of all rows says the same once
+                model.learn_uncalibrated(rows_chosen(batches, chosen), int(chosen.sum()), part, checkpoint)
+            models.append(model)
+        return cls(tuple(models), fold)
+
+    def scores(self, batches: Batches, callback: Callback | None = None) -> FloatArray:
+        """The score of every row, by the model that did not see it, shape (N,)."""
+        scores, done = np.empty(len(self.fold)), 0
+        for rows, fold in in_step(batches(), self.fold):
+            for places, _, cells in self.judged(rows, fold):
+                scores[done + places] = cells.score
+            done += len(fold)
+            if callback is not None:
+                callback(Progress("scoring", done, len(scores)))
+        return scores
+
+    def judged(self, rows: Any, fold: NDArray[np.int8]) -> Iterator[tuple[NDArray[np.int64], Codes, CellEvidence]]:
+        """For each fold, in order: the places of its rows among these, their codes, and what its model says of them."""
+        for number, model in enumerate(self.models):
+            places = np.flatnonzero(fold == number)
+            if len(places):
+                codes = model.encoder_.encode(rows.take(places))
+                yield places, codes, model.evidence_.weigh(codes)
+
+
+def rows_chosen(batches: Batches, chosen: BoolArray) -> Batches:
+    """The same batches with these rows only."""
+
+    def read() -> Iterator[Any]:
+        for rows, here in in_step(batches(), chosen):
+            if here.any():
+                yield rows.take(here)
+
+    return read
+
+
+def _of_part(callback: Callback | None, number: int, n_parts: int) -> Callback | None:
+    """Progress of one model of several."""
+    if callback is None:
+        return None
+
+    def report(progress: Progress) -> None:
+        callback(replace(progress, stage=f"{progress.stage}, part {number} of {n_parts}"))
+
+    return report

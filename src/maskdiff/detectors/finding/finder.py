@@ -1,0 +1,116 @@
+"""A detector that searches the rows it learns from: what `fit_find` does."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maskdiff.detectors.finding.cross_fit import rows_chosen
+from maskdiff.detectors.finding.findings import Findings, findings_of
+from maskdiff.detectors.finding.search import AUTO, FindOptions, Found, RowTies, search
+from maskdiff.detectors.finding.ties import column_values, group_keys, time_ranks
+from maskdiff.detectors.labels import pandas_index
+from maskdiff.errors import MaskdiffWarning
+from maskdiff.progress import listening
+
+if TYPE_CHECKING:
+    from maskdiff.detectors.base import Detector
+    from maskdiff.detectors.learning import Batches
+
+
+def find(
+    X: Any,
+    *,
+    detector: Detector | None = None,
+    contamination: float | str | None = None,
+    false_discovery_rate: float = 0.1,
+    group: Any = None,
+    order: Any = None,
+) -> Findings:
+    """The odd rows of a table that nobody has labelled: each is judged by a model that did not see it.
+
+    `detector` is one that is not fitted yet and is left as it is, for texts a TextDetector; None: a TableDetector as it
+    comes. The one that is fitted is that of the findings. The rest as in `fit_find` of the detectors.
+
+    >>> import maskdiff
+    >>> rows = [["cat", "meow"], ["dog", "woof"]] * 100 + [["cat", "woof"]]
+    >>> findings = maskdiff.find(rows, detector=maskdiff.TableDetector("kernel"))
+    >>> findings.ranked().labels[0], findings.p_value[200] < 0.001
+    (np.int64(200), np.True_)
+    """
+    from maskdiff.detectors.tables import TableDetector
+
+    fitted = TableDetector() if detector is None else copy.copy(detector)
+    return fitted.fit_find(
+        X, contamination=contamination, false_discovery_rate=false_discovery_rate, group=group, order=order
+    )
+
+
+def fit_find(
+    detector: Detector,
+    X: Any,
+    *,
+    contamination: float | str | None = None,
+    false_discovery_rate: float = 0.1,
+    group: Any = None,
+    order: Any = None,
+) -> Findings:
+    """See `Detector.fit_find`."""
+    options = FindOptions(_share(detector, contamination), false_discovery_rate)
+    group, order = (_values(detector, X, given) for given in (group, order))
+    rows = detector._read(X)
+    found = fit_find_batches(detector, lambda: [rows], rows.n_rows, options, group=group, order=order)
+    return findings_of(found, detector, rows, np.arange(rows.n_rows), pandas_index(X))
+
+
+def fit_find_batches(
+    detector: Detector,
+    batches: Batches,
+    n_rows: int | None,
+    options: FindOptions,
+    *,
+    group: Any = None,
+    order: Any = None,
+) -> Found:
+    """Search rows that come in parts, each read by `_read`; the detector learns from those that are not left out.
+
+    `group` and `order` give one value for each row.
+    """
+    detector._check_settings()
+    detector._check_folders()
+    n_rows = detector._look(batches, n_rows)
+    with listening(detector.progress) as callback:
+        found = search(detector, batches, _ties(detector, batches, n_rows, group, order), options, callback=callback)
+    kept = found.learned_from
+    detector._learn(rows_chosen(batches, kept), int(kept.sum()))
+    return found
+
+
+def _share(detector: Detector, contamination: float | str | None) -> float | str:
+    """The share given, or the detector's own; where that is not set either, the scores decide."""
+    return (detector.contamination or AUTO) if contamination is None else contamination
+
+
+def _values(detector: Detector, X: Any, given: Any) -> Any:
+    """One value for each row; a column that is named says which rows belong together, and is not learned from.
+
+    Every model would find all of its values new in the rows it judges.
+    """
+    if not isinstance(given, str):
+        return given
+    values = column_values(X, given)
+    if "columns" in detector.get_params(deep=False):
+        detector.set_params(columns={given: "drop", **(detector.get_params(deep=False)["columns"] or {})})
+    return values
+
+
+def _ties(detector: Detector, batches: Batches, n_rows: int, group: Any, order: Any) -> RowTies:
+    rank = None if order is None else time_ranks(order, n_rows)
+    if group is not None:
+        return RowTies(group_keys(group, n_rows), grouped=True, rank=rank)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MaskdiffWarning)  # given once, by the model that is kept
+        return RowTies(detector._row_keys(batches), rank=rank)

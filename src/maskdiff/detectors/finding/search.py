@@ -1,0 +1,220 @@
+"""The search: every row judged by a model that did not see it, in rounds that leave the oddest rows out of learning.
+
+The first round learns from all rows. How many of them are odd is decided by its scores (see `tail`), and so many of the
+oddest are left out of what the next round learns from; they are still judged. Rounds go on until the rows left out
+stay the same. N rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import false_discovery_control
+
+from maskdiff.codes import BoolArray, FloatArray
+from maskdiff.detectors.finding.cross_fit import CrossFit
+from maskdiff.detectors.finding.folds import Keys, check_groups, cut_blocks, cut_folds, spread_frequent
+from maskdiff.detectors.finding.tail import OddEstimate, TailCounts
+from maskdiff.errors import InputError, SettingError
+from maskdiff.progress import Callback, Progress
+
+if TYPE_CHECKING:
+    from maskdiff.detectors.base import Detector
+    from maskdiff.detectors.learning import Batches
+
+AUTO = "auto"
+# With fewer rows nobody can say what is usual.
+FEWEST_ROWS = 20
+# Small tables need most of their rows to learn from; in larger ones a half, then two thirds of them, say as much.
+_SMALL = 1500
+_FOLDS_OF_SMALL, _FOLDS = (5, 5, 5), (2, 3)
+# From more rows nothing more is learned; those learned from are drawn at random.
+MOST_LEARNED = 200_000
+# Where so few of the rows left out change, another round would say the same.
+_SAME = 0.05
+# Nothing is more certain than this: so many normal rows are to be expected above any score.
+_LEAST_EXPECTED = 0.01
+
+
+@dataclass(frozen=True)
+class FindOptions:
+    """How odd rows are sought.
+
+    `contamination` is the share of odd rows, or "auto": the scores decide. Rows are selected so that on average at most
+    `false_discovery_rate` of them are normal. At most `most_learned` rows are learned from by each model.
+    """
+
+    contamination: float | str = AUTO
+    false_discovery_rate: float = 0.1
+    most_learned: int = MOST_LEARNED
+
+    def __post_init__(self) -> None:
+        check_contamination(self.contamination)
+        if not 0 < self.false_discovery_rate < 1:
+            raise SettingError(f"false_discovery_rate must lie between 0 and 1; got {self.false_discovery_rate}.")
+        if self.most_learned < FEWEST_ROWS:
+            raise SettingError(f"most_learned must be at least {FEWEST_ROWS}; got {self.most_learned}.")
+
+
+def check_contamination(contamination: Any) -> None:
+    """Refuse what is no share of anomalies."""
+    number = isinstance(contamination, int | float | np.number) and not isinstance(contamination, bool)
+    if contamination != AUTO and not (number and 0 <= contamination < 0.5):
+        raise SettingError(
+            f'contamination, the share of anomalies among the rows, must lie in [0, 0.5) or be "auto"; '
+            f"got {contamination!r}."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RowTies:
+    """What ties rows together: `keys` of equal rows or of groups, and `rank`, the place of each in time, shape (N,)."""
+
+    keys: Keys
+    grouped: bool = False
+    rank: NDArray[np.int64] | None = None
+
+    def folds(self, n_folds: int, seed: int) -> NDArray[np.int8]:
+        """The fold of each row."""
+        if self.grouped:
+            n_folds = check_groups(self.keys, n_folds)
+        if self.rank is not None:
+            return cut_blocks(self.rank, n_folds, self.keys if self.grouped else None)
+        return cut_folds(self.keys if self.grouped else spread_frequent(self.keys), n_folds, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What was found out about N rows, without their cells.
+
+    `score`, `p_value` and `is_anomaly` (N,) are by the models of the last round, `left_out` (N,) the rows it did not
+    learn from, `rounds` those that each round left out. `p_value` is the number of normal rows expected to score as
+    high, as a share of all: ranks where the bulk is, and beyond it as many as the tail of the first scores allows.
+    """
+
+    cross_fit: CrossFit
+    score: FloatArray
+    p_value: FloatArray
+    is_anomaly: BoolArray
+    rounds: tuple[BoolArray, ...]
+    sampled: BoolArray
+    estimated_odd: OddEstimate
+    options: FindOptions
+
+    @property
+    def left_out(self) -> BoolArray:
+        """The rows that the last round did not learn from."""
+        return self.rounds[-1]
+
+    @property
+    def learned_from(self) -> BoolArray:
+        """The rows to learn from: not left out, and drawn where there are too many."""
+        return self.sampled & ~self.left_out
+
+    @property
+    def left_out_since(self) -> NDArray[np.int8]:
+        """The round from which on each row was left out for good, 0 for those that the last round learned from."""
+        since = np.zeros(len(self.score), np.int8)
+        for number, left_out in enumerate(self.rounds, start=1):
+            since = np.where(left_out, np.where(since > 0, since, number), 0).astype(np.int8)
+        return since
+
+
+def search(
+    detector: Detector,
+    batches: Batches,
+    ties: RowTies,
+    options: FindOptions,
+    *,
+    callback: Callback | None = None,
+) -> Found:
+    """Find the odd rows; `batches` gives them as `_read` does, already seen by `_look`."""
+    n = len(ties.keys)
+    _check_number(n)
+    numbers_of_folds = _FOLDS_OF_SMALL if n <= _SMALL else _FOLDS
+    sampled = _sample(n, options.most_learned, detector.seed)
+    rounds: list[BoolArray] = []
+    left_out, tail = np.zeros(n, np.bool_), None
+    for number, n_folds in enumerate(numbers_of_folds, start=1):
+        part = _of_round(callback, number, len(numbers_of_folds))
+        rounds.append(left_out)
+        fold = ties.folds(min(n_folds, n), detector.seed)
+        cross_fit = CrossFit.learn(detector, batches, fold, sampled & ~left_out, callback=part)
+        score = cross_fit.scores(batches, part)
+        tail = TailCounts.of(score) if tail is None else tail
+        before, left_out = left_out, _oddest(score, number_to_leave_out(tail, options.contamination, n))
+        if number > 1 and _same(before, left_out):
+            break
+        if number == 1 and not left_out.any() and len(set(numbers_of_folds)) == 1:
+            break
+    assert tail is not None
+    p_value = _p_values(score, tail)
+    alarm = false_discovery_control(p_value) <= options.false_discovery_rate
+    odd = tail.odd if options.contamination == AUTO else _as_given(options.contamination, n)
+    return Found(cross_fit, score, p_value, alarm, tuple(rounds), sampled, odd, options)
+
+
+def number_to_leave_out(tail: TailCounts, contamination: float | str, n: int) -> int:
+    """How many of n rows are taken to be odd."""
+    return tail.odd.number if isinstance(contamination, str) else round(contamination * n)
+
+
+def _as_given(contamination: float | str, n: int) -> OddEstimate:
+    number = round(float(contamination) * n)
+    return OddEstimate(number, number, number)
+
+
+def _check_number(n: int) -> None:
+    if n < FEWEST_ROWS:
+        raise InputError(f"at least {FEWEST_ROWS} rows are needed to say which of them are odd; n_samples={n}.")
+
+
+def _sample(n: int, most: int, seed: int) -> BoolArray:
+    """Which rows may be learned from: all, or so many at random."""
+    chosen = np.ones(n, np.bool_)
+    if n > most:
+        chosen[:] = False
+        chosen[np.random.default_rng(seed).choice(n, most, replace=False)] = True
+    return chosen
+
+
+def _oddest(score: FloatArray, number: int) -> BoolArray:
+    """The rows with the highest scores, at most so many: of equal ones all or none."""
+    known = np.where(np.isnan(score), -np.inf, score)
+    if not 0 < number < len(known):
+        return np.zeros(len(known), np.bool_)
+    oddest: BoolArray = known > np.partition(known, -number - 1)[-number - 1]
+    return oddest
+
+
+def _same(before: BoolArray, after: BoolArray) -> bool:
+    return int((before ^ after).sum()) <= _SAME * max(int(before.sum()), 1)
+
+
+def _p_values(score: FloatArray, tail: TailCounts) -> FloatArray:
+    """Which share of the normal rows is expected to score at least as high as each row, shape (N,).
+
+    The scores of the first round say how many normal rows are among the odd ones: it alone treated all rows alike.
+    """
+    judged = ~np.isnan(score)
+    normal = tail.normal * judged
+    order = np.argsort(-np.where(judged, score, -np.inf), kind="stable")
+    ordered = score[order]
+    cumulated = np.cumsum(normal[order])
+    last = np.searchsorted(-ordered, -ordered, side="right") - 1  # equal scores have equal p-values
+    p_value = np.ones(len(score))
+    p_value[order] = np.clip(cumulated[last], _LEAST_EXPECTED, None) / max(float(normal.sum()), 1.0)
+    return np.where(judged, np.minimum(p_value, 1.0), 1.0)
+
+
+def _of_round(callback: Callback | None, number: int, at_most: int) -> Callback | None:
+    if callback is None:
+        return None
+
+    def report(progress: Progress) -> None:
+        callback(replace(progress, stage=f"round {number} of {at_most}: {progress.stage}"))
+
+    return report

@@ -1,0 +1,194 @@
+"""How many rows are odd, decided by the scores alone: how heavy their upper tail is for what their bulk suggests.
+
+The bulk is fitted by two families: a + b (exp(g z) - 1) / g, z standard normal, from a normal distribution (g = 0) to a
+lognormal one, as skewed as the bulk itself is; and a power law, whose tail is heavier. Continued upwards each says how
+many normal rows to expect above any score; what is there beyond that number is odd. Where the bulk ends nobody knows,
+so that several ends are tried: all answers together give an interval. N rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm
+
+from maskdiff.codes import FloatArray
+
+# From where to where the scores are fitted, as shares of all rows.
+_BULKS = ((0.02, 0.6), (0.02, 0.75), (0.02, 0.85), (0.1, 0.75))
+_UPPER_BULKS = ((0.5, 0.85), (0.6, 0.9))
+# A fit needs no more points than these, and may be skewed as much as that.
+_POINTS, _SKEWS = 200, np.linspace(0.0, 1.2, 25)
+# More odd rows than this share are not odd but another kind of normal.
+MOST_ODD = 0.3
+# Scores up to here are those of normal rows.
+_SURELY_NORMAL = 0.65
+# Scores that are closer than this, or than this share of themselves, say the same: where nearly all rows are alike, the
+# differences between models are all that is left.
+_LEAST_SCALE, _LEAST_SPREAD = 0.01, 0.05
+
+
+@dataclass(frozen=True)
+class SkewedTail:
+    """Scores of normal rows are a + b (exp(g z) - 1) / g."""
+
+    a: float
+    b: float
+    g: float
+
+    @classmethod
+    def of(cls, ordered: FloatArray, bulk: tuple[float, float], odd_share: float = 0.0) -> SkewedTail:
+        """Fitted to this part of the normal scores; all are in order, and the highest `odd_share` are not normal."""
+        share = np.linspace(*bulk, _POINTS)
+        quantile, z = np.quantile(ordered, share * (1 - odd_share)), norm.ppf(share)
+        fits = [(*_line(_skewed(z, g), quantile), float(g)) for g in _SKEWS]
+        _, a, b, g = min(fits)
+        return cls(a, max(b, _LEAST_SCALE, _LEAST_SPREAD * abs(a)), g)
+
+    def share_above(self, scores: FloatArray) -> FloatArray:
+        """The share of normal rows that score at least this high, shape (n,).
+
+        >>> SkewedTail(a=1.0, b=0.5, g=0.0).share_above(np.array([1.0, 2.0])).round(3).tolist()
+        [0.5, 0.023]
+        """
+        x = (scores - self.a) / self.b
+        z = x if self.g == 0 else np.log(np.maximum(1 + self.g * x, 1e-300)) / self.g
+        above: FloatArray = norm.sf(z)
+        return above
+
+
+@dataclass(frozen=True)
+class PowerTail:
+    """The share of normal rows above a score is exp(a / b) x^(-1 / b), a power of its distance x from `origin`."""
+
+    a: float
+    b: float
+    origin: float = 0.0
+
+    @classmethod
+    def of(cls, ordered: FloatArray, bulk: tuple[float, float], odd_share: float = 0.0) -> PowerTail:
+        """Fitted to this part of the normal scores; all are in order, and the highest `odd_share` are not normal."""
+        share, origin = np.linspace(*bulk, _POINTS), min(0.0, float(ordered[0]))
+        distance = np.log(np.maximum(np.quantile(ordered, share * (1 - odd_share)) - origin, _LEAST_SCALE))
+        _, a, b = _line(-np.log1p(-share), distance)
+        return cls(a, max(b, _LEAST_SPREAD), origin)
+
+    def share_above(self, scores: FloatArray) -> FloatArray:
+        """The share of normal rows that score at least this high, shape (n,).
+
+        >>> PowerTail(a=0.0, b=0.5).share_above(np.array([1.0, 2.0])).round(3).tolist()
+        [1.0, 0.25]
+        """
+        distance = np.log(np.maximum(scores - self.origin, _LEAST_SCALE))
+        above: FloatArray = np.exp(np.minimum((self.a - distance) / self.b, 0.0))
+        return above
+
+
+@dataclass(frozen=True)
+class OddEstimate:
+    """About how many rows are odd, and the least and most that the scores allow."""
+
+    number: int
+    low: int
+    high: int
+
+    def __str__(self) -> str:
+        return f"{self.number:,} ({self.low:,} to {self.high:,})"
+
+
+NONE_ODD = OddEstimate(0, 0, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class TailCounts:
+    """What the scores of N rows say: how many of them are odd, and how likely each is normal, shape (N,).
+
+    The chances of the rows above a score add up to the number of normal rows that the bulk lets expect there.
+    """
+
+    odd: OddEstimate
+    normal: FloatArray
+
+    @classmethod
+    def of(cls, scores: FloatArray) -> TailCounts:
+        """From the scores of all rows, each by a model that did not see it; NaN where there is no evidence."""
+        judged = np.flatnonzero(~np.isnan(scores))
+        order = judged[np.argsort(scores[judged], kind="stable")]
+        ordered, n = scores[order], len(order)
+        normal = np.ones(len(scores))
+        if not n:
+            return cls(NONE_ODD, normal)
+        # Once it is known about how many are odd, the bulk of the others can be told from them.
+        number = _estimate(ordered, _expected(ordered, 0.0)).number
+        expected = _expected(ordered, number / n)
+        odd = _estimate(ordered, expected)
+        # The heavier of the two families; of a family no fit that goes far astray.
+        likely = np.maximum(np.median(expected[: len(_BULKS)], axis=0), expected[-1])
+        normal[order] = _chances(ordered, likely, odd.number)
+        return cls(odd, normal)
+
+
+def _expected(ordered: FloatArray, odd_share: float) -> FloatArray:
+    """How many normal rows each tail lets expect at or above each score, shape (tails, N)."""
+    skewed = [SkewedTail.of(ordered, bulk, odd_share).share_above(ordered) for bulk in _BULKS]
+    power = [PowerTail.of(ordered, bulk, odd_share).share_above(ordered) for bulk in _UPPER_BULKS]
+    above = np.stack([*skewed, *power])
+    expected: FloatArray = len(ordered) * (1 - odd_share) * above
+    return expected
+
+
+def _estimate(ordered: FloatArray, expected: FloatArray) -> OddEstimate:
+    """How many more rows there are than expected: the median of all tails, and the least and most they allow."""
+    number = round(float(np.median([_odd(ordered, one, 1.0) for one in expected])))
+    low, high = (int(limit([_odd(ordered, one, by) for one in expected])) for limit, by in ((min, 2.0), (_most, -1.0)))
+    return OddEstimate(number, min(low, number), max(high, number))
+
+
+def _most(numbers: list[float]) -> float:
+    return math.ceil(max(numbers))
+
+
+def _odd(ordered: FloatArray, expected: FloatArray, deviations: float) -> float:
+    """How many more rows there are above a score than normal ones expected, and so many deviations of that number.
+
+    Taken where it is largest.
+    """
+    more = _more(ordered, expected + deviations * np.sqrt(expected))
+    return float(np.clip(more.max(initial=0.0), 0, MOST_ODD * len(ordered)))
+
+
+def _more(ordered: FloatArray, expected: FloatArray) -> FloatArray:
+    """How many more rows there are at or above each score than expected, shape (N,); 0 in the bulk."""
+    n, median = len(ordered), float(ordered[len(ordered) // 2])
+    more = (n - np.searchsorted(ordered, ordered, side="left")) - expected
+    usual = max(median + max(_LEAST_SCALE, _LEAST_SPREAD * abs(median)), float(ordered[int(_SURELY_NORMAL * n)]))
+    upper = ordered > usual
+    return np.where(upper, more, 0.0)
+
+
+def _chances(ordered: FloatArray, expected: FloatArray, n_odd: int) -> FloatArray:
+    """How likely each row is normal, shape (N,), equal for equal scores.
+
+    The chances of all rows above a score add up to the expected number, or to all but `n_odd` of them where that is
+    more.
+    """
+    _, first, counts = np.unique(ordered, return_index=True, return_counts=True)
+    above = len(ordered) - first
+    normal = np.clip(expected[first], np.maximum(above - n_odd, 0), above)
+    from_the_highest = np.maximum.accumulate(normal[::-1])
+    each = np.diff(from_the_highest, prepend=0.0)[::-1] / counts
+    return np.repeat(np.minimum(each, 1.0), counts)
+
+
+def _skewed(z: FloatArray, g: float) -> FloatArray:
+    return z if g == 0 else np.expm1(g * z) / g
+
+
+def _line(x: FloatArray, y: FloatArray) -> tuple[float, float, float]:
+    """Squared error, intercept and slope of the least-squares line."""
+    dx = x - x.mean()
+    slope = float((dx * y).sum() / (dx * dx).sum())
+    a = float(y.mean() - slope * x.mean())
+    return float(((y - a - slope * x) ** 2).sum()), a, slope

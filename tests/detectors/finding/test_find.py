@@ -1,0 +1,174 @@
+"""Promises of a search through one table: its odd rows are found, each by a model that did not see it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import maskdiff
+from maskdiff import MLPReconstructor, Steps, TableDetector, Training
+from maskdiff.detectors.finding.cross_fit import CrossFit
+from maskdiff.detectors.finding.folds import cut_folds, row_keys
+from maskdiff.errors import InputError, SettingError, UnknownColumnError
+
+from ...conftest import make_connections
+
+N_ODD = 20
+
+
+def table_with_odd_rows(n=800, seed=0):
+    rows = make_connections(n, seed=seed)
+    rng = np.random.default_rng(seed)
+    odd = np.sort(rng.choice(n, N_ODD, replace=False))
+    for place in odd:  # each odd in its own way, so that none vouches for another
+        rows.loc[place, ["protocol", "service", "flag"]] = [f"p{place}", f"s{place}", f"f{place}"]
+    return rows, odd
+
+
+@pytest.fixture(scope="module")
+def rows_and_odd():
+    return table_with_odd_rows()
+
+
+@pytest.fixture(scope="module")
+def findings(rows_and_odd):
+    return maskdiff.find(rows_and_odd[0], detector=TableDetector("kernel"), false_discovery_rate=0.2)
+
+
+def test_the_odd_rows_are_ranked_first_and_selected(findings, rows_and_odd):
+    _, odd = rows_and_odd
+    assert sorted(findings.ranked().labels[:N_ODD]) == odd.tolist()
+    assert findings.is_anomaly[odd].all()
+    assert findings.is_anomaly.sum() <= N_ODD / (1 - findings.false_discovery_rate)
+    assert findings.estimated_odd.low <= N_ODD <= findings.estimated_odd.high
+
+
+def test_fit_and_score_on_the_same_rows_would_miss_them(rows_and_odd):
+    """What `find` is for: the rows learned from look normal to the model that learned them."""
+    rows, odd = rows_and_odd
+    assert TableDetector("kernel").fit(rows).is_anomaly(rows)[odd].sum() < N_ODD
+
+
+def test_odd_rows_are_left_out_of_what_is_learned_and_kept_out_of_the_model(findings, rows_and_odd):
+    rows, odd = rows_and_odd
+    assert (findings.left_out[odd] > 0).mean() > 0.7
+    assert (findings.left_out > 0).sum() <= 2 * N_ODD
+    kept = findings.detector
+    learned = sum(field.counts[0] for field in [kept.encoder_.schema_.fields[0]])
+    assert learned <= (findings.left_out == 0).sum()
+    assert kept.is_anomaly(rows.iloc[odd], 0.05).mean() > 0.7
+
+
+def test_contributions_add_up_to_the_score_and_name_the_cells(findings, rows_and_odd):
+    rows, odd = rows_and_odd
+    np.testing.assert_allclose(findings.contributions.sum(axis=1), findings.anomaly_score)
+    top = findings.explain(rows, top=1)
+    assert set(top[top["row"].isin(odd)]["column"]) <= {"protocol", "service", "flag"}
+
+
+def test_findings_have_frames_records_and_parts(findings):
+    frame = findings.to_frame()
+    assert list(frame) == ["anomaly_score", "p_value", "is_anomaly", "left_out"]
+    assert len(frame) == 800
+    few = findings.take(np.array([5, 3]))
+    assert few.labels.tolist() == [5, 3]
+    assert few.to_records()[0]["anomaly_score"] == findings.anomaly_score[5]
+    assert few.estimated_odd == findings.estimated_odd
+
+
+def test_the_search_repeats_and_the_detector_given_stays_as_it_was(findings, rows_and_odd):
+    detector = TableDetector("kernel")
+    again = maskdiff.find(rows_and_odd[0], detector=detector)
+    np.testing.assert_array_equal(again.anomaly_score, findings.anomaly_score)
+    assert not hasattr(detector, "calibration_")
+
+
+def test_a_table_without_odd_rows_has_next_to_none():
+    found = [TableDetector("kernel", seed=seed).fit_find(make_connections(400, seed=seed)) for seed in range(4)]
+    assert sum(findings.is_anomaly.sum() for findings in found) <= 4
+    assert all(findings.estimated_odd.low <= 8 for findings in found)
+
+
+def test_p_values_of_rows_not_left_out_are_their_ranks(findings):
+    kept = findings.left_out == 0
+    order = np.argsort(-findings.anomaly_score[kept])
+    p_value = findings.p_value[kept][order]
+    assert (np.diff(p_value) >= 0).all()
+    assert p_value[-1] == pytest.approx(1.0)
+    assert p_value[kept.sum() // 2] == pytest.approx(0.5, abs=0.03)
+
+
+def test_a_share_is_taken_as_given(rows_and_odd):
+    findings = TableDetector("kernel", contamination=0.1).fit_find(rows_and_odd[0])
+    assert (findings.estimated_odd.number, findings.estimated_odd.low, findings.estimated_odd.high) == (80, 80, 80)
+    assert 60 <= (findings.left_out > 0).sum() <= 80
+    assert not (TableDetector("kernel").fit_find(rows_and_odd[0], contamination=0).left_out > 0).any()
+    with pytest.raises(SettingError, match="contamination"):
+        TableDetector("kernel").fit_find(rows_and_odd[0], contamination="all")
+    with pytest.raises(SettingError, match="false_discovery_rate"):
+        TableDetector("kernel").fit_find(rows_and_odd[0], false_discovery_rate=2)
+
+
+def test_scores_of_all_folds_are_on_one_scale():
+    rows = make_connections(1200, seed=3)
+    small = MLPReconstructor(16, 2, training=Training(Steps(60), learning_rate=3e-3))
+    detector, table = TableDetector(small, progress=False), TableDetector()._read(rows)
+    detector._look(lambda: [table], None)
+    fold = cut_folds(row_keys(np.arange(1200)[:, None]), 3, seed=0)
+    scores = CrossFit.learn(detector, lambda: [table], fold, np.ones(1200, bool)).scores(lambda: [table])
+    quantiles = np.array([np.quantile(scores[fold == k], [0.25, 0.5, 0.75, 0.9]) for k in range(3)])
+    assert (np.ptp(quantiles, axis=0) < 0.35 * np.ptp(quantiles, axis=1).mean()).all()
+
+
+def test_rows_of_a_group_never_vouch_for_each_other():
+    """A group that shares an odd habit is usual where its rows are learned from, and odd where they are not."""
+    rows = make_connections(300, seed=1)
+    rows["customer"] = np.arange(300) // 10
+    rows.loc[rows["customer"] == 7, ["service", "flag"]] = ["gopher", "S9"]
+    alone = maskdiff.find(rows.drop(columns="customer"), detector=TableDetector("kernel"))
+    grouped = maskdiff.find(rows, detector=TableDetector("kernel"), group="customer")
+    theirs = rows["customer"] == 7
+    assert set(grouped.ranked().labels[:10]) == set(rows.index[theirs])
+    assert grouped.anomaly_score[theirs].min() > alone.anomaly_score[theirs].min()
+    assert "customer" not in grouped.codes.schema.names
+
+
+def test_order_makes_blocks_in_time_and_its_column_is_not_learned_from():
+    rows = make_connections(200, seed=1)
+    rows["when"] = pd.date_range("2024-01-01", periods=200).strftime("%d.%m.%Y")
+    shuffled = rows.sample(frac=1, random_state=0)
+    findings = maskdiff.find(shuffled, detector=TableDetector("kernel"), order="when")
+    assert "when" not in findings.codes.schema.names
+    assert (findings.labels == shuffled.index).all()
+
+
+def test_columns_and_values_that_do_not_fit_are_refused():
+    rows = make_connections(100, seed=1)
+    with pytest.raises(UnknownColumnError, match="no column 'customer'"):
+        maskdiff.find(rows, group="customer")
+    with pytest.raises(InputError, match="one value for each of the 100 rows"):
+        maskdiff.find(rows, detector=TableDetector("kernel"), group=[1, 2])
+    with pytest.raises(InputError, match="all rows are of one group"):
+        maskdiff.find(rows, detector=TableDetector("kernel"), group=np.ones(100))
+
+
+def test_too_few_rows_are_refused_and_equal_or_distinct_ones_are_not_odd():
+    with pytest.raises(InputError, match="at least 20 rows"):
+        maskdiff.find(make_connections(19, seed=0))
+    equal = maskdiff.find([["cat", "meow"]] * 50, detector=TableDetector("kernel"))
+    assert not equal.is_anomaly.any()
+    assert equal.estimated_odd.number == 0
+    distinct = pd.DataFrame({"a": np.arange(200) * 1.7, "b": np.random.default_rng(0).normal(size=200)})
+    assert maskdiff.find(distinct, detector=TableDetector("kernel")).is_anomaly.mean() < 0.03
+
+
+def test_one_column_is_searched_for_its_rare_values():
+    one = pd.DataFrame({"colour": ["red", "blue"] * 150 + ["rde"]})
+    findings = maskdiff.find(one, detector=TableDetector("kernel"))
+    assert findings.ranked().labels[0] == 300
+
+
+def test_twenty_rows_are_searched():
+    rows = make_connections(20, seed=0)
+    assert len(maskdiff.find(rows, detector=TableDetector("kernel")).anomaly_score) == 20
