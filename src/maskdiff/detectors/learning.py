@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator
 
 from maskdiff.calibration import Calibration
 from maskdiff.codes import Codes
+from maskdiff.codes.hashes import Hashes
 from maskdiff.detectors.dismissals import Dismissals
-from maskdiff.detectors.finding.folds import Keys
 from maskdiff.detectors.fingerprint import Fingerprint
 from maskdiff.detectors.labelled_rows import normal_rows
 from maskdiff.detectors.split import RowSplit, fold_splits, split_rows, split_without_calibration
@@ -75,7 +75,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """The encoder, fitted on the rows to learn from; the codes of these, of those that tune and that calibrate."""
         raise SettingError(f"{type(self).__name__} does not say how to encode its rows: define _encode.")
 
-    def _row_keys(self, batches: Batches) -> Keys:
+    def _row_keys(self, batches: Batches) -> Hashes:
         """One number for each row, equal for rows that are equal to the detector, shape (n,)."""
         raise SettingError(f"{type(self).__name__} does not say which rows are equal: define _row_keys(batches).")
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from maskdiff.codes import Codes
+from maskdiff.codes.hashes import Hashes, row_hashes
 from maskdiff.detectors.base import Detector
-from maskdiff.detectors.finding.folds import Keys, row_keys
 from maskdiff.detectors.learning import MAIN, Batches, Presets
 from maskdiff.detectors.split import RowSplit, in_step
 from maskdiff.encoders.table.encoder import TableEncoder
@@ -215,13 +215,13 @@ class TableDetector(Detector):
         self._text_types = recognition.found()
         return recognition.rows if n_rows is None else n_rows
 
-    def _row_keys(self, batches: Batches) -> Keys:
+    def _row_keys(self, batches: Batches) -> Hashes:
         encoder = self._new_encoder()
         statistics = encoder.statistics(text_types=self._text_types)
         for rows in batches():
             statistics.add(rows)
         encoder.fit_statistics(statistics)
-        return np.concatenate([row_keys(encoder.encode(rows).values) for rows in batches()])
+        return np.concatenate([row_hashes(encoder.encode(rows), 0) for rows in batches()])
 
     def _encode(self, batches: Batches, split: RowSplit) -> tuple[Codes, Codes, Codes]:
         order = split.order

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.codes import Codes, FloatArray
+from maskdiff.codes.hashes import Hashes
 from maskdiff.codes.windows import Windows
 from maskdiff.detectors.base import Detector
-from maskdiff.detectors.finding.folds import Keys
 from maskdiff.detectors.finding.ties import value_keys
 from maskdiff.detectors.labels import labelled
 from maskdiff.detectors.learning import MAIN, Batches, Presets
@@ -95,7 +95,7 @@ class TokenDetector(Detector):
         # Tokens take far more memory than codes, for as long as the training runs.
         return train.without_tokens(), tuning.without_tokens(), calibration.without_tokens()
 
-    def _row_keys(self, batches: Batches) -> Keys:
+    def _row_keys(self, batches: Batches) -> Hashes:
         return value_keys(value for rows in batches() for value in rows.values)
 
     def _fits_on_texts(self) -> bool:

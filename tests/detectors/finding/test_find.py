@@ -9,7 +9,7 @@ import pytest
 import maskdiff
 from maskdiff import MLPReconstructor, Steps, TableDetector, Training
 from maskdiff.detectors.finding.cross_fit import CrossFit
-from maskdiff.detectors.finding.folds import cut_folds, row_keys
+from maskdiff.detectors.finding.folds import cut_folds
 from maskdiff.errors import InputError, SettingError, UnknownColumnError
 
 from ...conftest import make_connections
@@ -115,7 +115,7 @@ def test_scores_of_all_folds_are_on_one_scale():
     small = MLPReconstructor(16, 2, training=Training(Steps(60), learning_rate=3e-3))
     detector, table = TableDetector(small, progress=False), TableDetector()._read(rows)
     detector._look(lambda: [table], None)
-    fold = cut_folds(row_keys(np.arange(1200)[:, None]), 3, seed=0)
+    fold = cut_folds(np.arange(1200, dtype=np.uint64), 3, seed=0)
     scores = CrossFit.learn(detector, lambda: [table], fold, np.ones(1200, bool)).scores(lambda: [table])
     quantiles = np.array([np.quantile(scores[fold == k], [0.25, 0.5, 0.75, 0.9]) for k in range(3)])
     assert (np.ptp(quantiles, axis=0) < 0.35 * np.ptp(quantiles, axis=1).mean()).all()

@@ -5,19 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maskdiff.detectors.finding.folds import check_groups, cut_blocks, cut_folds, row_keys, spread_frequent
+from maskdiff.detectors.finding.folds import check_groups, cut_blocks, cut_folds, spread_frequent
 from maskdiff.errors import InputError
-
-
-def test_equal_rows_have_equal_keys_and_others_have_not():
-    values = np.random.default_rng(0).integers(0, 40, (5000, 3))
-    keys, distinct = row_keys(values), np.unique(values, axis=0)
-    assert len(np.unique(keys)) == len(distinct)
-    assert (row_keys(values.astype(np.uint8)) == keys).all()
-
-
-def test_columns_are_not_interchangeable():
-    assert len(set(row_keys(np.array([[1, 2], [2, 1], [0, 3]])).tolist())) == 3
 
 
 @pytest.mark.parametrize("n_folds", [2, 3, 5])

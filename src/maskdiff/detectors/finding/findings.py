@@ -75,6 +75,7 @@ def findings_of(found: Found, detector: Detector, rows: Any, places: NDArray[np.
         score,
         found.p_value[places],
         found.is_anomaly[places],
+        np.zeros(len(places), np.int8),  # each by a model that did not see it
         _adding_up(cells, score, codes),
         cells.surprise,
         codes,

@@ -8,45 +8,27 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from maskdiff.codes import IntArray
+from maskdiff.codes.hashes import Hashes
 from maskdiff.errors import InputError
-
-Keys = NDArray[np.uint64]
 
 # A row that makes up more of the file than this is no oddity that vouches for itself: its copies are spread over all
 # folds, or those who judge it would never have met what is most common.
 MOST_TOGETHER = 0.01
-_PRIME, _OFFSET = np.uint64(0x100000001B3), np.uint64(0xCBF29CE484222325)
 
 
-def row_keys(values: IntArray) -> Keys:
-    """One number per row, shape (N,): equal rows have equal ones, and others by a chance of one in 10^19."""
-    keys = np.full(len(values), _OFFSET)
-    for column in values.T:
-        keys = mixed(keys ^ column.astype(np.uint64)) * _PRIME
-    return keys
-
-
-def mixed(keys: Keys) -> Keys:
-    """Numbers without any order left in them (the finaliser of MurmurHash3)."""
-    keys = (keys ^ (keys >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
-    keys = (keys ^ (keys >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
-    return keys ^ (keys >> np.uint64(33))
-
-
-def spread_frequent(keys: Keys, most_together: float = MOST_TOGETHER) -> Keys:
+def spread_frequent(keys: Hashes, most_together: float = MOST_TOGETHER) -> Hashes:
     """The same, but copies of a row that is more than this share of all have keys of their own.
 
     >>> len(set(spread_frequent(np.array([7, 7, 7, 9, 9], np.uint64), most_together=0.5).tolist()))
     4
     """
-    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    distinct, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
     frequent = counts[inverse] > max(1.0, most_together * len(keys))
-    own: Keys = np.add(keys, np.arange(1, len(keys) + 1, dtype=np.uint64))
-    return np.where(frequent, mixed(own), keys)
+    own = len(distinct) + np.arange(len(keys))
+    return np.where(frequent, own, inverse.reshape(-1)).astype(np.uint64)
 
 
-def cut_folds(keys: Keys, n_folds: int, seed: int) -> NDArray[np.int8]:
+def cut_folds(keys: Hashes, n_folds: int, seed: int) -> NDArray[np.int8]:
     """The fold of each row, from 0, shape (N,): random ones of about equal size, rows with one key in one of them.
 
     >>> fold = cut_folds(np.array([1, 2, 3, 1, 2, 3], np.uint64), n_folds=3, seed=0)
@@ -77,7 +59,7 @@ def _filled(counts: NDArray[np.int64], n_folds: int) -> NDArray[np.int8]:
     return folds
 
 
-def cut_blocks(rank: NDArray[np.int64], n_folds: int, keys: Keys | None = None) -> NDArray[np.int8]:
+def cut_blocks(rank: NDArray[np.int64], n_folds: int, keys: Hashes | None = None) -> NDArray[np.int8]:
     """The fold of each row, shape (N,): blocks of rows that follow each other by `rank`; groups are placed by their
     first row.
 
@@ -94,7 +76,7 @@ def cut_blocks(rank: NDArray[np.int64], n_folds: int, keys: Keys | None = None) 
     return fold
 
 
-def check_groups(keys: Keys, n_folds: int) -> int:
+def check_groups(keys: Hashes, n_folds: int) -> int:
     """How many folds there can be: no more than there are groups, which have to be two at least."""
     n_groups = len(np.unique(keys))
     if n_groups < 2:

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
 from maskdiff.codes import BoolArray, FloatArray
+from maskdiff.codes.hashes import Hashes
 from maskdiff.detectors.finding.cross_fit import CrossFit
-from maskdiff.detectors.finding.folds import Keys, check_groups, cut_blocks, cut_folds, spread_frequent
+from maskdiff.detectors.finding.folds import check_groups, cut_blocks, cut_folds, spread_frequent
 from maskdiff.detectors.finding.tail import OddEstimate, TailCounts
 from maskdiff.errors import InputError, SettingError
 from maskdiff.progress import Callback, Progress
@@ -73,7 +74,7 @@ def check_contamination(contamination: Any) -> None:
 class RowTies:
     """What ties rows together: `keys` of equal rows or of groups, and `rank`, the place of each in time, shape (N,)."""
 
-    keys: Keys
+    keys: Hashes
     grouped: bool = False
     rank: NDArray[np.int64] | None = None
 

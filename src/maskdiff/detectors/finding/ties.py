@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from maskdiff.detectors.finding.folds import Keys, mixed
+from maskdiff.codes.hashes import Hashes
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.input import Table, listed, read_table
 from maskdiff.encoders.table.recognition import typed
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def group_keys(values: Any, n_rows: int) -> Keys:
+def group_keys(values: Any, n_rows: int) -> Hashes:
     """One number for each group, shape (N,); rows without a group are groups of their own."""
     array = _as_array(values, n_rows, "group").dictionary_encode()
     index = array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     alone = len(array.dictionary) + np.arange(n_rows)
-    return mixed(np.where(index < 0, alone, index).astype(np.uint64))
+    return np.where(index < 0, alone, index).astype(np.uint64)
 
 
 def time_ranks(values: Any, n_rows: int) -> NDArray[np.int64]:
@@ -37,7 +37,7 @@ def time_ranks(values: Any, n_rows: int) -> NDArray[np.int64]:
     return rank
 
 
-def value_keys(values: Iterable[Any]) -> Keys:
+def value_keys(values: Iterable[Any]) -> Hashes:
     """One number for each value, equal for equal ones, shape (N,)."""
     digests = (hashlib.blake2b(repr(value).encode("utf-8", "surrogatepass"), digest_size=8) for value in values)
     return np.array([int.from_bytes(digest.digest(), "little") for digest in digests], np.uint64)
