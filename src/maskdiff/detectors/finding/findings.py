@@ -75,11 +75,12 @@ def findings_of(found: Found, detector: Detector, rows: Any, places: NDArray[np.
         score,
         found.p_value[places],
         found.is_anomaly[places],
-        np.zeros(len(places), np.int8),  # each by a model that did not see it
+        np.zeros(len(places), np.int8),  # each is judged by a model that did not see it
         _adding_up(cells, score, codes),
         cells.surprise,
         codes,
         index,
+        found.is_anomaly[places],
         detector=detector,
         left_out=found.left_out_since[places],
         estimated_odd=found.estimated_odd,

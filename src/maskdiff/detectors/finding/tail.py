@@ -27,7 +27,7 @@ MOST_ODD = 0.3
 _SURELY_NORMAL = 0.65
 # Scores that are closer than this, or than this share of themselves, say the same: where nearly all rows are alike, the
 # differences between models are all that is left.
-_LEAST_SCALE, _LEAST_SPREAD = 0.01, 0.05
+_LEAST_SCALE, _LEAST_SPREAD = 0.01, 0.1
 
 
 @dataclass(frozen=True)
@@ -171,15 +171,15 @@ def _more(ordered: FloatArray, expected: FloatArray) -> FloatArray:
 def _chances(ordered: FloatArray, expected: FloatArray, n_odd: int) -> FloatArray:
     """How likely each row is normal, shape (N,), equal for equal scores.
 
-    The chances of all rows above a score add up to the expected number, or to all but `n_odd` of them where that is
-    more.
+    The chances of all rows above a score add up to the expected number, as far as at most `n_odd` rows are odd, and a
+    row that is normal counts as one.
     """
     _, first, counts = np.unique(ordered, return_index=True, return_counts=True)
-    above = len(ordered) - first
-    normal = np.clip(expected[first], np.maximum(above - n_odd, 0), above)
-    from_the_highest = np.maximum.accumulate(normal[::-1])
-    each = np.diff(from_the_highest, prepend=0.0)[::-1] / counts
-    return np.repeat(np.minimum(each, 1.0), counts)
+    above = (len(ordered) - first)[::-1]
+    odd = np.clip(above - expected[first][::-1], 0, np.minimum(n_odd, above))
+    normal = above - np.maximum.accumulate(odd)
+    each = np.maximum(np.diff(np.maximum.accumulate(normal), prepend=0.0)[::-1], 0.0) / counts
+    return np.repeat(each, counts)
 
 
 def _skewed(z: FloatArray, g: float) -> FloatArray:
