@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import given, settings
@@ -75,9 +76,11 @@ def test_a_mistake_is_named_in_one_line_with_status_2(mistake, home, model):
 
 
 def test_a_mistake_is_one_line_from_the_real_command_too(home, model):
-    said = run("score", model, home / "nothing.csv")
-    assert said.is_refusal
-    assert said.out == ""
+    """Threads that still read ahead used to abort the process on its way out, more often than not."""
+    for _ in range(2):
+        said = run("explain", model, home / "new.csv", "--row", "999")
+        assert said.is_refusal, said
+        assert said.out == ""
 
 
 def test_a_fault_of_ours_has_status_1_and_debug_shows_where(home, model, monkeypatch):
@@ -117,12 +120,23 @@ def test_ctrl_c_leaves_the_old_file_and_no_other(home, model, monkeypatch, tmp_p
     assert list(tmp_path.iterdir()) == [out]
 
 
+@contextmanager
+def files_of_at_most(size):
+    """What is written to a file beyond this many bytes fails."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_full_disk_leaves_the_old_file_and_no_other(kind, home, model, tmp_path):
     out = tmp_path / f"scored.{kind}"
     out.write_text("old")
-    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))  # noqa: E731
-    said = run("score", model, home / "new.csv", "-o", out, preexec_fn=limit)
+    with files_of_at_most(1000):
+        said = call("score", model, home / "new.csv", "-o", out)
     assert said.is_refusal, said
     assert "File too large" in said.err
     assert out.read_text() == "old"
@@ -143,7 +157,7 @@ FILE = st.one_of(
 )
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(content=FILE, skip=st.booleans())
 def test_no_csv_file_makes_fit_crash(content, skip, tmp_path_factory):
     folder = tmp_path_factory.mktemp("fuzz")
@@ -156,7 +170,7 @@ def test_no_csv_file_makes_fit_crash(content, skip, tmp_path_factory):
         assert again.status == 0, again
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(content=st.lists(st.lists(CELL, min_size=9, max_size=9).map(",".join), max_size=5))
 def test_no_csv_file_makes_score_crash(content, home, model, tmp_path_factory):
     header = (home / "new.csv").read_text().splitlines()[0]
@@ -168,10 +182,3 @@ def test_no_csv_file_makes_score_crash(content, home, model, tmp_path_factory):
 @given(st.text())
 def test_what_is_printed_is_printable(text):
     assert printable(text).isprintable()
-
-
-def test_a_command_that_ends_at_once_ends_with_its_own_status(inbox):
-    """Threads that still read ahead used to abort the process on its way out, more often than not."""
-    for _ in range(2):
-        said = run("explain", inbox / "text.maskdiff", inbox / "new.csv", "--row", "999")
-        assert said.is_refusal, said

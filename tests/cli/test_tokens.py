@@ -15,7 +15,7 @@ import maskdiff
 
 from ..embedder_folder import save_embedder
 from .messages import HASTY, LONG, ODD, messages, sessions, write_csv, write_lines
-from .running import Said, call, run, same_model
+from .running import Said, call, same_model
 
 PLACES = {"text.maskdiff": ["start", "end"], "logs.maskdiff": ["position"]}
 
@@ -251,7 +251,7 @@ def test_mistakes_with_texts_are_named_in_one_line(wrong, message, inbox, tmp_pa
 
 
 def test_texts_through_a_pipe(inbox):
-    said = run("score", inbox / "text.maskdiff", "-", "--format", "csv", stdin=(inbox / "new.csv").read_bytes())
+    said = call("score", inbox / "text.maskdiff", "-", "--format", "csv", stdin=(inbox / "new.csv").read_bytes())
     assert said.status == 0, said.err
     assert len(said.out.splitlines()) == 24
     assert said.out.splitlines()[0] == "id,message,y,anomaly_score,p_value,is_anomaly"

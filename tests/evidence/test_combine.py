@@ -91,12 +91,19 @@ def test_a_term_that_never_varies_over_normal_rows_is_scaled_by_how_many_there_w
     assert np.isfinite(scaled.weigh(codes).score).all()
 
 
+class Quick(TableDetector):
+    """The default with a small network, hardly trained."""
+
+    small = MLPReconstructor(width=8, training=Training(Steps(5)))
+    _presets = {None: TableDetector._presets[None] | {"combined": (lambda: Quick.small, ProbeGrid())}}  # noqa: RUF012
+
+
 @pytest.fixture(scope="module")
-def combined(request):
+def combined():
     rng = np.random.default_rng(0)
-    pet = rng.choice(["cat", "dog", "cow"], 600)
+    pet = rng.choice(["cat", "dog", "cow"], 150)
     says = pd.Series(pet).map({"cat": "meow", "dog": "woof", "cow": "moo"})
-    rows = pd.DataFrame({"pet": pet, "says": says, "age": rng.integers(1, 15, 600)})
+    rows = pd.DataFrame({"pet": pet, "says": says, "age": rng.integers(1, 15, 150)})
     return TableDetector(seed=1).fit(rows), rows
 
 
@@ -113,8 +120,8 @@ def test_the_default_weighs_four_terms_of_evidence_and_a_network_that_saw_few_ro
 
 def test_a_network_that_saw_enough_rows_counts_in_full(combined):
     _, rows = combined
-    enough = pd.concat([rows] * 3, ignore_index=True)
-    weights = [term.weight for term in TableDetector(seed=1).fit(enough).evidence_.terms]
+    enough = pd.concat([rows] * 9, ignore_index=True)
+    weights = [term.weight for term in Quick(seed=1).fit(enough).evidence_.terms]
     assert weights == [1, 1, 1.25, 1.5]
 
 
@@ -153,11 +160,8 @@ def test_a_number_far_beyond_the_normal_ones_is_an_anomaly_and_the_reason(combin
 
 
 def test_many_distinct_rows_are_compared_with_a_part_of_them():
-    small = MLPReconstructor(width=8, training=Training(Steps(5)))
-
-    class Comparing(TableDetector):
+    class Comparing(Quick):
         most_compared, most_compared_bits = 50, 0
-        _presets = {None: TableDetector._presets[None] | {"combined": (lambda: small, ProbeGrid())}}  # noqa: RUF012
 
     rows = pd.DataFrame(np.random.default_rng(0).integers(0, 4, (400, 14))).rename(columns=str)
     detector = Comparing().fit(rows)

@@ -23,8 +23,8 @@ class Interrupting(Checkpoint):
 
 
 def fitted(checkpoint=None, **settings):
-    table = connections(300, seed=3).drop(columns="id")
-    training = maskdiff.Training(maskdiff.Steps(120), look_every=40, **settings)
+    table = connections(120, seed=3).drop(columns="id")
+    training = maskdiff.Training(maskdiff.Steps(30), look_every=10, **settings)
     detector = maskdiff.TableDetector(maskdiff.MLPReconstructor(width=32, training=training), progress=False)
     return detector.fit_batches(lambda: [table], checkpoint=checkpoint)
 
@@ -36,7 +36,7 @@ def test_a_resumed_training_gives_the_network_of_an_uninterrupted_one(settings, 
         fitted(Interrupting(path, seconds=0), **settings)
     checkpoint = Checkpoint(path, resume=True, seconds=0)
     resumed, whole = fitted(checkpoint, **settings), fitted(**settings)
-    assert checkpoint.resumed_at == 40
+    assert checkpoint.resumed_at == 10
     weights = [detector.reconstructor_.network_.state_dict() for detector in (resumed, whole)]
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[1])
     assert resumed.calibration_.scores.tolist() == whole.calibration_.scores.tolist()
@@ -91,8 +91,8 @@ def test_rows_that_change_between_readings_are_noticed():
 
 def test_fit_file_resumes_and_leaves_no_checkpoint_behind(tmp_path):
     source, out, path = tmp_path / "normal.csv", tmp_path / "m", tmp_path / "m.checkpoint"
-    connections(300, seed=3).drop(columns="id").to_csv(source, index=False)
-    training = maskdiff.Training(maskdiff.Steps(120), look_every=40)
+    connections(120, seed=3).drop(columns="id").to_csv(source, index=False)
+    training = maskdiff.Training(maskdiff.Steps(30), look_every=10)
     unfitted = maskdiff.TableDetector(maskdiff.MLPReconstructor(width=32, training=training), progress=False)
     with pytest.raises(KeyboardInterrupt):
         fit_file(str(source), out, detector=unfitted, checkpoint=Interrupting(str(path), seconds=0))
@@ -100,7 +100,7 @@ def test_fit_file_resumes_and_leaves_no_checkpoint_behind(tmp_path):
     assert not out.exists()
     checkpoint = Checkpoint(str(path), resume=True)
     resumed = fit_file(str(source), out, detector=unfitted, checkpoint=checkpoint)
-    assert checkpoint.resumed_at == 40
+    assert checkpoint.resumed_at == 10
     assert not path.exists()
     whole = fit_file(str(source), detector=unfitted)
     assert resumed.calibration_.scores.tolist() == whole.calibration_.scores.tolist()

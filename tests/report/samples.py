@@ -47,6 +47,12 @@ def connections_detector() -> TableDetector:
     return TableDetector("kernel", progress=False).fit(make_connections(600, seed=7))
 
 
+@cache
+def combined_detector() -> TableDetector:
+    """The default over 100 connections."""
+    return TableDetector(progress=False).fit(make_connections(100, seed=7))
+
+
 def odd_connections(n: int, seed: int = 3, share: float = 0.5) -> pd.DataFrame:
     """`n` connections; about this share of them has a service or flag that does not belong, or was never seen."""
     rows = make_connections(n, seed)

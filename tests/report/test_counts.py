@@ -11,7 +11,7 @@ from maskdiff import TableDetector
 
 from ..conftest import make_connections
 from .pages import Page, report_on
-from .samples import odd_connections, some_texts, text_detector
+from .samples import combined_detector, odd_connections, some_texts, text_detector
 
 
 @cache
@@ -83,7 +83,7 @@ def test_intervals_are_written_in_one_way() -> None:
 
 
 def test_the_model_is_described_in_words() -> None:
-    page = report_on(odd_connections(20), TableDetector(progress=False).fit(make_connections(150, seed=7)))
+    page = report_on(odd_connections(20), combined_detector())
     text = " ".join(page.text.split())
     assert "a neural network width 256, layers 3" in text
     assert "the nearest normal rows" in text

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from maskdiff.detectors import TableDetector
@@ -41,6 +41,7 @@ def as_displayed(values: list[str]) -> list[str]:
     return [display_value(text) for text in texts]
 
 
+@settings(max_examples=25)
 @given(st.lists(texts, min_size=1, max_size=8))
 @example(NASTY)
 def test_values_are_shown_as_text(values: list[str]) -> None:
@@ -59,6 +60,7 @@ def test_values_are_shown_as_text(values: list[str]) -> None:
 names_of_columns = texts.map(lambda text: text.replace("\ud800", "?").replace("\x00", "?"))
 
 
+@settings(max_examples=15)
 @given(st.lists(names_of_columns, min_size=4, max_size=4, unique=True), texts)
 @example(NASTY[:4], NASTY[1])
 def test_names_titles_and_sources_are_shown_as_text(names: list[str], text: str) -> None:

@@ -9,14 +9,12 @@ from maskdiff import TableDetector
 from maskdiff.report import ReportBuilder
 from maskdiff.report.nearest import N_NEAREST, nearest_rows
 
-from ..conftest import make_connections
 from .pages import WHEN, Page, report_on
-from .samples import connections_detector, odd_connections
+from .samples import combined_detector, connections_detector, odd_connections
 
 
 def combined_builder() -> ReportBuilder:
-    detector = TableDetector(progress=False).fit(make_connections(200, seed=7))
-    return ReportBuilder(detector).add(odd_connections(60))
+    return ReportBuilder(combined_detector()).add(odd_connections(60))
 
 
 def test_each_is_a_normal_row_and_none_is_nearer() -> None:
@@ -58,7 +56,7 @@ def test_a_model_without_rows_to_compare_with_shows_none() -> None:
 def test_values_are_labels_and_not_single_numbers() -> None:
     """A bin says less about a person than the number in it."""
     rng = np.random.default_rng(0)
-    normal = pd.DataFrame({"pet": rng.choice(["cat", "dog"], 300), "weight": rng.gamma(4, 2, 300)})
+    normal = pd.DataFrame({"pet": rng.choice(["cat", "dog"], 100), "weight": rng.gamma(4, 2, 100)})
     detector = TableDetector(progress=False).fit(normal)
     builder = ReportBuilder(detector).add(pd.DataFrame({"pet": ["cow", "cat"], "weight": [5.0, -900.0]}))
     labels = {

@@ -29,7 +29,7 @@ def claims(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "cost": rng.gamma(3, 90, 300),
         }
     )
-    detector = TableDetector(progress=False).fit(claims.iloc[:200])
+    detector = TableDetector(progress=False).fit(claims.iloc[100:200])
     new = claims.iloc[200:].copy()
     new.loc[200:219, "cause"] = "meteorite"
     new.loc[210:214, "cost"] = -5000.0
