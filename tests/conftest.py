@@ -53,6 +53,15 @@ def odd_rows() -> pd.DataFrame:
     )
 
 
+@pytest.fixture
+def hardly_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Networks take at most 20 steps, for tests of what stands around them."""
+    from maskdiff import Steps
+
+    whole = Steps.steps
+    monkeypatch.setattr(Steps, "steps", lambda self, n_rows, batch_size: min(20, whole(self, n_rows, batch_size)))
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder with the real data files; tests that ask for it are skipped where there is none."""
