@@ -17,6 +17,7 @@ MORE_TABLES = "results/more/more-tables.jsonl"
 AUTHORS = "results/more/authors.jsonl"
 TEXT_SPEED = "results/more/text-speed.jsonl"
 CELLS = "results/more/cells.jsonl"
+FIND = "results/more/find.jsonl"
 LARGE_FILE = "results/more/large-file.jsonl"
 
 
@@ -106,6 +107,30 @@ def cells(
     return measure(ctx.obj, task, out, sets=sets, methods=methods, **settings)
 
 
+def find(
+    ctx: typer.Context,
+    data: Data = None,
+    sets: Sets = ["all"],  # noqa: B006
+    methods: Methods = ["all"],  # noqa: B006
+    part: Annotated[
+        str, typer.Option(metavar="tables|rates", help="Whole tables, or false discoveries in generated claims.")
+    ] = "tables",
+    seeds: Seeds = 5,
+    out: Annotated[str, record_file(FIND)] = FIND,
+    device: Device = "auto",
+    jobs: Jobs = 1,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> int:
+    """Find the odd rows of whole tables without labels, and how many of those reported are normal."""
+    from maskdiff.bench.studies import find as study
+
+    runs = {"execute": study.execute_find, "outcome": study.outcome}
+    settings: dict[str, Any] = {"seeds": range(seeds), "device": device, "jobs": jobs, **runs}
+    return measure(ctx.obj, study.OneFile(data, part), out, sets=sets, methods=methods, **settings)
+
+
 def authors(
     ctx: typer.Context,
     checkout: Annotated[str, typer.Argument(metavar="CHECKOUT", help="The folder with the authors' published code.")],
@@ -184,6 +209,7 @@ STUDIES: dict[str, Callable[..., int | None]] = {
     "small-tables": small_tables,
     "more-tables": more_tables,
     "cells": cells,
+    "find": find,
     "authors": authors,
     "text-speed": text_speed,
     "large-file": large_file,

@@ -91,19 +91,24 @@ class RowTies:
 class Found:
     """What was found out about N rows, without their cells.
 
-    `score`, `p_value` and `is_anomaly` (N,) are by the models of the last round, `left_out` (N,) the rows it did not
-    learn from, `rounds` those that each round left out. `p_value` is the number of normal rows expected to score as
+    `scores` are of each round, `p_value` and `is_anomaly` (N,) go by the last, whose models did not see `left_out`
+    (N,); `rounds` are the rows that each round left out. `p_value` is the number of normal rows expected to score as
     high, as a share of all: ranks where the bulk is, and beyond it as many as the tail of the first scores allows.
     """
 
     cross_fit: CrossFit
-    score: FloatArray
+    scores: tuple[FloatArray, ...]
     p_value: FloatArray
     is_anomaly: BoolArray
     rounds: tuple[BoolArray, ...]
     sampled: BoolArray
     estimated_odd: OddEstimate
     options: FindOptions
+
+    @property
+    def score(self) -> FloatArray:
+        """The score of each row in the last round."""
+        return self.scores[-1]
 
     @property
     def left_out(self) -> BoolArray:
@@ -138,13 +143,14 @@ def search(
     numbers_of_folds = _FOLDS_OF_SMALL if n <= _SMALL else _FOLDS
     sampled = _sample(n, options.most_learned, detector.seed)
     rounds: list[BoolArray] = []
+    scores: list[FloatArray] = []
     left_out, tail = np.zeros(n, np.bool_), None
     for number, n_folds in enumerate(numbers_of_folds, start=1):
         part = _of_round(callback, number, len(numbers_of_folds))
         rounds.append(left_out)
         fold = ties.folds(min(n_folds, n), detector.seed)
         cross_fit = CrossFit.learn(detector, batches, fold, sampled & ~left_out, callback=part)
-        score = cross_fit.scores(batches, part)
+        scores.append(score := cross_fit.scores(batches, part))
         tail = TailCounts.of(score) if tail is None else tail
         before, left_out = left_out, _oddest(score, number_to_leave_out(tail, options.contamination, n))
         if number > 1 and _same(before, left_out):
@@ -155,7 +161,7 @@ def search(
     p_value = _p_values(score, tail)
     alarm = false_discovery_control(p_value) <= options.false_discovery_rate
     odd = tail.odd if options.contamination == AUTO else _as_given(options.contamination, n)
-    return Found(cross_fit, score, p_value, alarm, tuple(rounds), sampled, odd, options)
+    return Found(cross_fit, tuple(scores), p_value, alarm, tuple(rounds), sampled, odd, options)
 
 
 def number_to_leave_out(tail: TailCounts, contamination: float | str, n: int) -> int:
