@@ -192,11 +192,11 @@ def score_cells(
             done += len(here)
             if callback is not None:
                 callback(Progress(stage, done, len(distinct)))
-    cells = CellScores(_with_excess(surprise[inverse], codes), weight[inverse])
+    cells = CellScores(with_excess(surprise[inverse], codes), weight[inverse])
     return _joined(cells, codes) if isinstance(codes, Windows) else cells
 
 
-def _with_excess(surprise: FloatArray, codes: Codes) -> FloatArray:
+def with_excess(surprise: FloatArray, codes: Codes) -> FloatArray:
     """What numbers beyond the range cost more is the same in every view, so it is added to their mean."""
     if codes.excess is None:
         return surprise

@@ -15,14 +15,14 @@ RATE = 0.05
 def test_p_values_lie_above_zero_and_fall_as_scores_rise(case, detector):
     verdicts = detector.judge(case.rows)
     assert ((verdicts.p_value > 0) & (verdicts.p_value <= 1)).all()
-    assert (np.diff(verdicts.p_value[np.argsort(verdicts.anomaly_score)]) <= 0).all()
+    assert (np.diff(verdicts.p_value[np.argsort(verdicts.alarm_score)]) <= 0).all()
     assert (verdicts.p_value >= detector.calibration_.finest_rate).all()
 
 
 def test_alarms_are_the_scores_above_the_threshold(case, detector):
     verdicts = detector.judge(case.rows, RATE)
     assert verdicts.is_anomaly.dtype == bool
-    np.testing.assert_array_equal(verdicts.is_anomaly, verdicts.anomaly_score > detector.threshold(RATE))
+    np.testing.assert_array_equal(verdicts.is_anomaly, verdicts.alarm_score > detector.threshold(RATE))
     np.testing.assert_array_equal(verdicts.is_anomaly, verdicts.p_value <= RATE)
 
 
@@ -56,7 +56,7 @@ def test_a_rate_finer_than_the_calibration_rows_allow_is_refused(case, detector)
 
 
 def test_scikit_learns_methods_carry_scikit_learns_signs(case, detector):
-    score = detector.anomaly_score(case.rows)
+    score = detector.judge(case.rows).alarm_score
     np.testing.assert_array_equal(detector.score_samples(case.rows), -score)
     np.testing.assert_allclose(detector.decision_function(case.rows), detector.threshold() - score, atol=1e-12)
     np.testing.assert_array_equal(detector.predict(case.rows), np.where(detector.is_anomaly(case.rows), -1, 1))

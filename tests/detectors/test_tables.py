@@ -129,7 +129,7 @@ def test_fresh_normal_rows_are_alarmed_no_more_often_than_promised(name, make_ro
 def test_the_network_is_calibrated_on_rows_it_never_saw(normal_rows):
     detector = TableDetector(small(), cross_fit_up_to=0).fit(normal_rows)
     assert len(detector.calibration_) == 100
-    assert sum(detector.encoder_.schema_.fields[0].counts) == 500
+    assert sum(detector.encoder_.schema_.fields[0].counts) == 450  # 50 more say what is usual
 
 
 def test_the_kernel_is_calibrated_on_all_its_rows(kernel):
@@ -275,7 +275,7 @@ def test_columns_can_be_read_otherwise_or_dropped(normal_rows, odd_rows):
 def test_progress_is_reported_through_one_callback(normal_rows, odd_rows):
     seen = []
     detector = TableDetector(small(steps=60), cross_fit_up_to=0, progress=seen.append).fit(normal_rows)
-    assert [each.stage for each in seen] == ["training", "training", "calibrating"]
+    assert [each.stage for each in seen] == ["training"] * 2 + ["calibrating"] * 4
     assert seen[1].held_out_loss is not None
     detector.anomaly_score(odd_rows)
     assert seen[-1].stage == "scoring"

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from maskdiff.calibration import Calibration
 from maskdiff.codes import BoolArray, Codes, FloatArray
 from maskdiff.codes.stored import check_schema
+from maskdiff.detectors.cell_alarms import CellVerdicts
 from maskdiff.detectors.dismissals import Dismissals
 from maskdiff.detectors.display import summary_html
 from maskdiff.detectors.feedback import Feedback
@@ -103,13 +104,14 @@ class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
         return self._scored(X)[1].contributions
 
     def p_value(self, X: Any) -> FloatArray:
-        """How likely a normal row is to score at least this high, shape (n,)."""
+        """How likely a normal row is to have at least this alarm score, shape (n,)."""
         return self.judge(X).p_value
 
     def is_anomaly(self, X: Any, false_alarm_rate: float | None = None) -> BoolArray:
-        """Algorithm 1's label: whether each row scores above the threshold for this false-alarm rate, shape (n,).
+        """Algorithm 1's label: whether each row is above the threshold for this false-alarm rate, shape (n,).
 
-        Rows that a rule dismisses do not count: see `dismiss`.
+        In tables a row is above it as a whole, or by one cell that is odd for its column; see `Verdicts`. Rows that a
+        rule dismisses do not count: see `dismiss`.
         """
         return self.judge(X, false_alarm_rate).is_anomaly
 
@@ -119,35 +121,48 @@ class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
         Of those, the ones that a rule dismisses are left out afterwards: see `dismiss`.
         """
         verdicts = self.judge(X)
-        selected = self.calibration_.select(verdicts.anomaly_score, false_discovery_rate)
+        selected = self.calibration_.select(verdicts.alarm_score, false_discovery_rate)
         return selected if verdicts.rule is None else selected & (verdicts.rule == 0)
 
     def threshold(self, false_alarm_rate: float | None = None) -> float:
-        """gamma: a normal row scores above it with probability at most this rate."""
+        """gamma: a normal row's alarm score is above it with probability at most this rate."""
         check_is_fitted(self)
         rate = self.false_alarm_rate if false_alarm_rate is None else false_alarm_rate
         return self.calibration_.threshold(self.calibration_.rate_or_default(rate))
 
     def judge(self, X: Any, false_alarm_rate: float | None = None) -> Verdicts:
         """Score, p-value, alarm and contributions of every row, from one pass; `to_frame()` keeps a pandas index."""
-        codes, cells = self._scored(X)
-        raised = cells.score > self.threshold(false_alarm_rate)
-        rule = self._rules_about(X, codes, cells.contributions)
+        codes, found = self._scored(X)
+        threshold = self.threshold(false_alarm_rate)
+        alarm_score, cells = self._alarm(codes, found, threshold)
+        raised = alarm_score > threshold
+        rule = self._rules_about(X, codes, found.contributions)
         return self._verdicts(
-            cells.score,
-            self.calibration_.p_values(cells.score),
+            found.score,
+            alarm_score,
+            self.calibration_.p_values(alarm_score),
             raised if rule is None else raised & (rule == 0),
             self.fingerprint_.times(codes),
-            cells.contributions,
-            cells.surprise,
+            found.contributions,
+            found.surprise,
             codes,
             pandas_index(X),
             raised,
             rule,
+            cells,
+            found.by_term,
         )
 
+    def _alarm(self, codes: Codes, found: CellEvidence, threshold: float) -> tuple[FloatArray, CellVerdicts | None]:
+        """What is compared with the threshold, (N,), and what there is to say about single cells: here nothing."""
+        return found.score, None
+
     def explain(self, X: Any, top: int = 3, *, verdicts: Verdicts | None = None) -> Any:
-        """The `top` cells that carry each row's score, as a pandas DataFrame with one line per cell.
+        """The cells that are the reasons for each row's score, at most `top`, as a pandas DataFrame, one line per cell.
+
+        Of a table's cells those come first whose expected value was likelier by far than their own; a cell that holds
+        what was expected is no reason. Where the reconstructor cannot be asked about single cells, and in texts, those
+        come first that add most to the score.
 
         Columns: row (its place in X), column, value, contribution (what the cell adds to the score, in its unit),
         share (of the row's score), surprise (nats), expected (the likeliest value given the rest of the row),
@@ -158,7 +173,7 @@ class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
         if top < 1:
             raise SettingError(f"top must be at least 1; got {top}.")
         verdicts = verdicts or self.judge(X)
-        cells = odd_cells(verdicts.contributions, top)
+        cells = odd_cells(verdicts.contributions, top, None if verdicts.cells is None else verdicts.cells.log_odds)
         values, notes = (texts(X, cells.row, cells.field) for texts in (self.encoder_.display, self.encoder_.notes))
         table = self._explanation(cells, verdicts.surprise, verdicts.codes, values, notes)
         return labelled(table, verdicts.labels)
@@ -207,6 +222,7 @@ class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
             raise SettingError(f"{self!r} has learned nothing yet: fit it before saving it.")
         evidence, tensors = self.evidence_.to_state()
         fingerprint, hashes = self.fingerprint_.to_state()
+        cells, of_cells = self._cells_to_state()
         plain = {
             "settings": arguments_to_plain(self, without=_NOT_STORED),
             "probes": to_plain(self.probes_),
@@ -214,17 +230,27 @@ class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
             "evidence": evidence,
             "fingerprint": fingerprint,
             "dismissals": self.dismissals_.to_state(),
+            "cells": cells,
         }
-        calibration = torch.from_numpy(self.calibration_.scores.copy())
-        return plain, named(tensors, "evidence") | named(hashes, "fingerprint") | {"calibration": calibration}
+        parts = named(tensors, "evidence") | named(hashes, "fingerprint") | named(of_cells, "cells")
+        return plain, parts | {"calibration": torch.from_numpy(self.calibration_.scores.copy())}
+
+    def _cells_to_state(self) -> State:
+        """What was learned about single cells: here nothing."""
+        return {}, {}
+
+    def _cells_from_state(self, plain: Any, tensors: Tensors) -> None:
+        """Take up what `_cells_to_state` gave."""
+        check(plain == {} and not tensors, "it holds alarms of cells, which a row of tokens cannot have")
 
     @classmethod
     def from_state(cls, plain: Any, tensors: Tensors) -> Self:
         """The detector that `to_state` described; everything is checked, nothing is taken on trust."""
-        wanted = {"settings", "probes", "encoder", "evidence", "fingerprint", "dismissals"}
+        wanted = {"settings", "probes", "encoder", "evidence", "fingerprint", "dismissals", "cells"}
         check(isinstance(plain, dict) and set(plain) == wanted, "it does not describe a detector completely")
-        parts, hashes = under(tensors, "evidence"), under(tensors, "fingerprint")
-        check_names(tensors, "calibration", *named(parts, "evidence"), *named(hashes, "fingerprint"))
+        parts, hashes, of_cells = (under(tensors, name) for name in ("evidence", "fingerprint", "cells"))
+        inside = (*named(parts, "evidence"), *named(hashes, "fingerprint"), *named(of_cells, "cells"))
+        check_names(tensors, "calibration", *inside)
         detector = cls(**arguments_from_plain(cls, plain["settings"], without=_NOT_STORED))
         detector._check_settings()
         detector.encoder_ = cls._encoder.from_state(plain["encoder"])
@@ -239,14 +265,19 @@ class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
         assert isinstance(main, MaskedSurprise)
         detector.reconstructor_ = main.reconstructor
         detector._check_learned()
+        detector._cells_from_state(plain["cells"], of_cells)
         detector.adopt_calibration(Calibration.from_state(tensors["calibration"]))
         return detector
 
     # scikit-learn's names and signs: lower = more anomalous ----------------------------------------------------------
 
     def score_samples(self, X: Any) -> FloatArray:
-        """The opposite of `anomaly_score`, shape (n,). Lower = more anomalous."""
-        return -self.anomaly_score(X)
+        """The opposite of what is compared with the threshold, `judge(X).alarm_score`, shape (n,). Lower = odder.
+
+        Where only the order of rows matters, as in a ROC curve, `anomaly_score` is the better one: it is about the
+        whole row.
+        """
+        return -self.judge(X).alarm_score
 
     def decision_function(self, X: Any) -> FloatArray:
         """`score_samples` above the threshold, shape (n,). Negative = anomaly."""

@@ -12,14 +12,14 @@ import torch
 from sklearn.base import BaseEstimator
 
 from maskdiff.calibration import Calibration
-from maskdiff.codes import Codes
+from maskdiff.codes import Codes, FloatArray
 from maskdiff.codes.hashes import Hashes
 from maskdiff.detectors.dismissals import Dismissals
 from maskdiff.detectors.fingerprint import Fingerprint
 from maskdiff.detectors.labelled_rows import normal_rows
 from maskdiff.detectors.split import RowSplit, fold_splits, split_rows, split_without_calibration
 from maskdiff.errors import SettingError
-from maskdiff.evidence import Evidence, EvidenceTerm, MaskedSurprise
+from maskdiff.evidence import CellEvidence, Evidence, EvidenceTerm, MaskedSurprise
 from maskdiff.masking import Schedule, as_schedule
 from maskdiff.objectives import as_objective
 from maskdiff.probes import ProbeGrid
@@ -96,9 +96,20 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """What the score is made of, with its scales."""
         return self._evidence(codes, self._choose(codes, tuning))
 
+    def _calibrate(self, codes: Codes, found: CellEvidence, callback: Callback | None) -> FloatArray:
+        """The alarm scores of the rows that calibrate: here their scores."""
+        return found.score
+
     def _cross_fits(self, reconstructor: Any, n_rows: int) -> bool:
         """Whether every row calibrates, judged by a model that did not learn from it."""
         return False
+
+    def _fold_cells(self, held_out: Codes, callback: Callback | None) -> Any:
+        """What the model of one fold says of single cells of the rows it did not learn from: here nothing."""
+
+    def _calibrate_folds(self, scores: FloatArray, cells: list[Any]) -> FloatArray:
+        """The alarm scores of all rows, in the order of the folds: here their scores."""
+        return scores
 
     def _check_learned(self) -> None:
         """Refuse parts of a model file that do not belong together."""
@@ -161,8 +172,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
                 codes = self._without_oddest(codes, callback)
             self._model(reconstructor, codes, shown, callback, checkpoint)
             judged = self.evidence_.left_out() if leave_one_out else self.evidence_
-            scores = judged.weigh(calibration, stage="calibrating", callback=callback).score
-            self.adopt_calibration(Calibration.from_scores(scores))
+            found = judged.weigh(calibration, stage="calibrating", callback=callback)
+            self.adopt_calibration(Calibration.from_scores(self._calibrate(calibration, found, callback)))
         return self
 
     def _learn_crosswise(
@@ -175,6 +186,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if self.false_alarm_rate is not None:
             Calibration(np.zeros(n_rows)).check_rate(self.false_alarm_rate)
         splits, choice, found = fold_splits(n_rows, self.seed), None, []
+        cells: list[Any] = []
         with listening(self.progress) as callback:
             for number, split in enumerate(splits, start=1):
                 part, last = _in_part(callback, number, len(splits)), number == len(splits)
@@ -184,12 +196,14 @@ class Learner(BaseEstimator):  # type: ignore[misc]
                 choice = self._choose(codes, held_out) if number == 1 else choice
                 evidence = self._evidence(codes, choice)
                 found.append(evidence.term_scores(held_out, stage="calibrating", callback=part))
+                cells.append(self._fold_cells(held_out, part))
         self.fingerprint_ = Fingerprint.of((codes, held_out), self.seed)
         term_scores = np.concatenate(found)
         # One scale for the answers of all models, the one that is kept among them.
         self.evidence_ = evidence.scaled_by(term_scores) if len(evidence.terms) > 1 else evidence
         scales = [term.scale for term in self.evidence_.terms]
-        self.adopt_calibration(Calibration.from_scores((term_scores / scales).sum(axis=1)))
+        scores = self._calibrate_folds((term_scores / scales).sum(axis=1), cells)
+        self.adopt_calibration(Calibration.from_scores(scores))
         return self
 
     def learn_uncalibrated(

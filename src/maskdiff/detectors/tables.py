@@ -8,19 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from maskdiff.codes import Codes
+from maskdiff.codes import Codes, FloatArray
 from maskdiff.codes.hashes import Hashes, row_hashes
 from maskdiff.detectors.base import Detector
+from maskdiff.detectors.cell_alarms import CellAlarms, CellVerdicts, FoldCells, joined
 from maskdiff.detectors.learning import MAIN, Batches, Presets
 from maskdiff.detectors.split import RowSplit, in_step
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.input import read_table
 from maskdiff.errors import SettingError
-from maskdiff.evidence import Evidence, EvidenceTerm, NearestRows, Source
-from maskdiff.masking import Schedule
+from maskdiff.evidence import CellEvidence, Evidence, EvidenceTerm, NearestRows, SingleCells, Source
+from maskdiff.evidence.base import State
+from maskdiff.masking import Schedule, as_schedule
 from maskdiff.probes import PAPER_KERNEL_LEVELS, PAPER_LEVELS, ProbeGrid
-from maskdiff.progress import Callback
+from maskdiff.progress import Callback, listening
 from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor, Reconstructor, abilities
+from maskdiff.state.tensors import Tensors
 
 # The names of the sources of evidence beside the reconstructor.
 KERNEL, NEIGHBOURS = "kernel", "neighbours"
@@ -58,6 +61,9 @@ class TableDetector(Detector):
     cross_fit_up_to : in tables of at most so many rows every row calibrates: of five models, each learned from four
         fifths, one judges it that did not see it, and one is kept. Larger tables keep rows back to calibrate. 0: always
         keep rows back, which makes the promised rate exact.
+    cell_share : the part of all false alarms meant for rows that are alarms because of one cell, odd for its column,
+        given the rest of its row. 0: rows are alarms by their score alone, as with the paper's settings and with
+        reconstructors that have no `log_odds`, such as the kernel alone.
     false_alarm_rate : the rate `is_anomaly` and `predict` promise; None: 1%, or the finest the rows allow.
     device : "auto", or a torch device.
     seed : an integer; equal seeds give equal models.
@@ -100,6 +106,7 @@ class TableDetector(Detector):
         contamination: float = 0.0,
         leave_out_labelled: bool = False,
         cross_fit_up_to: int = 1500,
+        cell_share: float = 0.4,
         false_alarm_rate: float | None = None,
         device: str = "auto",
         seed: int = 0,
@@ -116,6 +123,7 @@ class TableDetector(Detector):
         self.contamination = contamination
         self.leave_out_labelled = leave_out_labelled
         self.cross_fit_up_to = cross_fit_up_to
+        self.cell_share = cell_share
         self.false_alarm_rate = false_alarm_rate
         self.device = device
         self.seed = seed
@@ -143,10 +151,16 @@ class TableDetector(Detector):
         super()._check_settings()
         if not isinstance(self.encoder, TableEncoder | None):
             raise SettingError(f"encoder must be a TableEncoder, such as TableEncoder(bins=20); got {self.encoder!r}.")
+        if not 0 <= self.cell_share < 1:
+            raise SettingError(f"cell_share, a part of all false alarms, must lie in [0, 1); got {self.cell_share}.")
         self._new_encoder()
 
     def _tunes(self, reconstructor: Any) -> bool:
-        return self._combines or super()._tunes(reconstructor)
+        return self._combines or self._lifts(reconstructor) or super()._tunes(reconstructor)
+
+    def _lifts(self, reconstructor: Any) -> bool:
+        """Whether a single odd cell raises an alarm for its row."""
+        return self.preset is None and self.cell_share > 0 and abilities(reconstructor).log_odds is not None
 
     @property
     def _combines(self) -> bool:
@@ -177,13 +191,73 @@ class TableDetector(Detector):
     def _gather(self, codes: Codes, tuning: Codes, callback: Callback | None) -> Evidence:
         k = self._choose(codes, tuning)
         evidence = self._evidence(codes, k)
+        lifts = self._lifts(self.reconstructor_)
+        if not self._combines and not lifts:
+            self.cell_alarms_ = CellAlarms(self._single_cells())
+            return evidence
+        term_scores = evidence.term_scores(tuning, stage="calibrating", callback=callback)
+        if self._combines:
+            evidence, before = evidence.scaled_by(term_scores), evidence
+            term_scores /= [new.scale / old.scale for new, old in zip(evidence.terms, before.terms, strict=True)]
+        self.cell_alarms_ = self._learn_cells(tuning, term_scores.sum(axis=1), callback)
         if not self._combines:
             return evidence
-        scaled = evidence.on_one_scale(tuning, callback=callback)
         # Once the scales are set, rows that tuned are worth more as reference rows: small tables have few.
         known = tuning.take(np.flatnonzero(tuning.known.all(axis=1)))
         together = Codes(np.concatenate([codes.values, known.values]), codes.schema)
-        return replace(scaled, sources={**scaled.sources, **self._references(together, k)})
+        return replace(evidence, sources={**evidence.sources, **self._references(together, k)})
+
+    # Single cells ----------------------------------------------------------------------------------------------------
+
+    def _single_cells(self) -> SingleCells:
+        level = self.probes_.levels[0]
+        return SingleCells(self.reconstructor_, as_schedule(self.schedule), level, self.torch_device())
+
+    def _learn_cells(self, tuning: Codes, scores: FloatArray, callback: Callback | None) -> CellAlarms:
+        """What is usual for single cells, from rows that tune and their scores."""
+        cells = self._single_cells()
+        if not self._lifts(self.reconstructor_):
+            return CellAlarms(cells)
+        log_odds = cells.log_odds(tuning, np.empty(0), stage="calibrating", callback=callback)
+        return CellAlarms.learned(cells, log_odds, scores, tuning.known, self.cell_share)
+
+    def _alarm(self, codes: Codes, found: CellEvidence, threshold: float) -> tuple[FloatArray, CellVerdicts]:
+        with listening(self.progress) as callback:
+            log_odds = self.cell_alarms_.cells.log_odds(codes, found.surprise, callback=callback)
+        cells = self.cell_alarms_.verdicts(log_odds, codes.known, threshold)
+        return self.cell_alarms_.alarm_score(found.score, cells.oddness), cells
+
+    def _cells_to_state(self) -> State:
+        return self.cell_alarms_.to_state()
+
+    def _cells_from_state(self, plain: Any, tensors: Tensors) -> None:
+        n_fields = len(self.encoder_.schema_)
+        self.cell_alarms_ = CellAlarms.from_state(plain, tensors, self._single_cells(), n_fields)
+
+    def _calibrate(self, codes: Codes, found: CellEvidence, callback: Callback | None) -> FloatArray:
+        alarms = self.cell_alarms_
+        log_odds = alarms.cells.log_odds(codes, found.surprise, stage="calibrating", callback=callback)
+        if alarms.lift is None:  # no alarm rests on it, so the rows that calibrate may say what is usual
+            alarms = replace(alarms, cells=alarms.cells.learned(log_odds))
+        oddness = alarms.cells.oddness(log_odds, codes.known)
+        self.cell_alarms_ = alarms.calibrated(oddness)
+        return alarms.alarm_score(found.score, oddness)
+
+    def _fold_cells(self, held_out: Codes, callback: Callback | None) -> FoldCells:
+        cells = self._single_cells()
+        names = [field.name for field in held_out.schema]
+        surprise = np.zeros(held_out.values.shape)  # only models that are asked about each cell are cross-fitted
+        return FoldCells(names, cells.log_odds(held_out, surprise, callback=callback), held_out.known)
+
+    def _calibrate_folds(self, scores: FloatArray, cells: list[FoldCells]) -> FloatArray:
+        log_odds, known = joined(cells)
+        share = self.cell_share or 0.5
+        alarms = CellAlarms.learned(self._single_cells(), log_odds, scores, known, share)
+        if not self._lifts(self.reconstructor_):
+            alarms = replace(alarms, lift=None)
+        oddness = alarms.cells.oddness(log_odds, known)
+        self.cell_alarms_ = alarms.calibrated(oddness)
+        return alarms.alarm_score(scores, oddness)
 
     def _references(self, codes: Codes, k: int) -> dict[str, Source]:
         """The sources that compare a row with these."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
+from maskdiff.detectors.cell_alarms import CellVerdicts
 from maskdiff.encoders.tokens.tokenized import TokenWindows
 
 
@@ -17,14 +18,17 @@ from maskdiff.encoders.tokens.tokenized import TokenWindows
 class Verdicts:
     """All there is to say about N rows: score, p-value and alarm (N,); each cell's part in the score (N, F).
 
-    `times_learned` (N,) is how often each row was among the rows of `fit`, as the model reads them: 0, 1, 2 for more
-    than once, -1 where it is not known, for of very many rows a share is remembered. `index` is that of the rows where
-    they came from pandas; None: rows are labelled by their positions. `raised` (N,) is whether the score is above the
-    threshold, and `rule` (N,) the number of the rule that dismisses alarms of such rows, 0 for none (None: there are no
-    rules); see `Detector.dismiss`.
+    A row is an alarm if its `alarm_score` is above the threshold: its score, raised where one of its cells alone is
+    odder than that. `times_learned` (N,) is how often each row was among the rows of `fit`, as the model reads them: 0,
+    1, 2 for more than once, -1 where it is not known, for of very many rows a share is remembered. `index` is that of
+    the rows where they came from pandas; None: rows are labelled by their positions. `raised` (N,) is whether the alarm
+    score is above the threshold, and `rule` (N,) the number of the rule that dismisses alarms of such rows, 0 for none
+    (None: there are no rules); see `Detector.dismiss`. `cells` says how odd single cells of tables are for their
+    columns (None for tokens), and `by_term` (N, T) what each term of the evidence adds to the score.
     """
 
     anomaly_score: FloatArray
+    alarm_score: FloatArray
     p_value: FloatArray
     is_anomaly: BoolArray
     times_learned: NDArray[np.int8]
@@ -34,6 +38,8 @@ class Verdicts:
     index: Any
     raised: BoolArray
     rule: NDArray[np.int64] | None = None
+    cells: CellVerdicts | None = None
+    by_term: FloatArray | None = None
 
     @property
     def dismissed_by(self) -> NDArray[np.int64]:
@@ -70,9 +76,12 @@ class Verdicts:
 
     def take(self, rows: IntArray | BoolArray) -> Verdicts:
         """The verdicts on these rows, which keep their labels."""
-        taken = {f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name not in ("codes", "index", "rule")}
-        rule = None if self.rule is None else self.rule[rows]
-        return Verdicts(codes=self.codes.take(rows), index=self.labels[rows], rule=rule, **taken)
+        parts: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        parts["index"] = self.labels
+        for name, part in parts.items():
+            if part is not None:
+                parts[name] = part.take(rows) if name in ("codes", "cells") else part[rows]
+        return Verdicts(**parts)
 
     def to_frame(self) -> Any:
         """anomaly_score, p_value and is_anomaly as a pandas DataFrame with the labels of the rows as its index.
@@ -138,7 +147,10 @@ class TokenVerdicts(Verdicts):
         """The verdicts on these rows, which keep their labels."""
         chosen = np.arange(len(self.anomaly_score))[rows]
         lines = self.codes.lines_of(chosen)
-        of_rows = (self.anomaly_score[chosen], self.p_value[chosen], self.is_anomaly[chosen])
+        scores = (self.anomaly_score[chosen], self.alarm_score[chosen])
+        of_rows = (*scores, self.p_value[chosen], self.is_anomaly[chosen])
         of_lines = (self.contributions[lines], self.surprise[lines], self.codes.take_rows(chosen))
         rules = (self.raised[chosen], None if self.rule is None else self.rule[chosen])
-        return TokenVerdicts(*of_rows, self.times_learned[chosen], *of_lines, self.labels[chosen], *rules)
+        by_term = None if self.by_term is None else self.by_term[chosen]
+        labels = self.labels[chosen]
+        return TokenVerdicts(*of_rows, self.times_learned[chosen], *of_lines, labels, *rules, by_term=by_term)

@@ -6,6 +6,7 @@ from maskdiff.evidence.masked_surprise import MaskedSurprise
 from maskdiff.evidence.nearest_rows import NearestRows
 from maskdiff.evidence.nearest_texts import NearestTexts
 from maskdiff.evidence.registry import SOURCES
+from maskdiff.evidence.single_cells import SingleCells
 
 __all__ = [
     "SOURCES",
@@ -15,5 +16,6 @@ __all__ = [
     "MaskedSurprise",
     "NearestRows",
     "NearestTexts",
+    "SingleCells",
     "Source",
 ]

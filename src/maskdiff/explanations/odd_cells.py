@@ -29,14 +29,27 @@ class OddCells:
     share: FloatArray
 
 
-def odd_cells(contributions: FloatArray, top: int) -> OddCells:
-    """The `top` cells of each row that add most to its score; cells that add nothing are not named."""
-    order = np.argsort(-contributions, axis=1, kind="stable")[:, :top]
-    carried = np.take_along_axis(contributions, order, axis=1)
-    row, rank = np.nonzero(carried > 0)
-    total = contributions.sum(axis=1)[row]
-    contribution = carried[row, rank]
-    return OddCells(row, order[row, rank], contribution, contribution / np.where(total > 0, total, 1.0))
+def odd_cells(contributions: FloatArray, top: int, log_odds: FloatArray | None = None) -> OddCells:
+    """The `top` cells of each row that add most to its score; cells that add nothing are not named.
+
+    Given how much likelier another value was, those come first where it was likeliest by far, whatever is usual for
+    their columns, and cells that hold the likeliest value are named only if no other cell of the row can be.
+    """
+    key = contributions if log_odds is None else _reasons(contributions, log_odds)
+    order = np.argsort(-key, axis=1, kind="stable")[:, :top]
+    row, rank = np.nonzero(np.take_along_axis(key, order, axis=1) > 0)
+    field = order[row, rank]
+    contribution, total = contributions[row, field], contributions.sum(axis=1)[row]
+    return OddCells(row, field, contribution, contribution / np.where(total > 0, total, 1.0))
+
+
+def _reasons(contributions: FloatArray, log_odds: FloatArray) -> FloatArray:
+    """What cells are ranked by as reasons, (N, F): above 0 for those to be named."""
+    without = ~(log_odds > 0).any(axis=1)
+    key: FloatArray = np.where(contributions > 0, log_odds, 0.0)
+    strongest = contributions[without]
+    key[without] = np.where(strongest == strongest.max(axis=1, keepdims=True, initial=0.0), strongest, 0.0)
+    return key
 
 
 def expected_codes(

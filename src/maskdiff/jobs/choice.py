@@ -81,10 +81,10 @@ def highest(judged: Iterable[Judged], write: Write, schema: pa.Schema, number: i
     kept = Written(as_batch(schema.empty_table()), np.empty(0, np.int64))
     scores: FloatArray = np.empty(0)
     for part in judged:
-        new = np.sort(_order(np.concatenate([scores, part.verdicts.anomaly_score]), number))
+        new = np.sort(_order(np.concatenate([scores, part.verdicts.alarm_score]), number))
         entering = part.take(new[new >= len(scores)] - len(scores))
         both = _joined(kept, Written(write(entering), entering.places), schema)
-        scores = np.concatenate([scores, entering.verdicts.anomaly_score])
+        scores = np.concatenate([scores, entering.verdicts.alarm_score])
         order = _order(scores, number)
         kept, scores = both.take(order), scores[order]
     for at in range(0, len(scores), size):

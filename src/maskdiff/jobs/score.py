@@ -179,7 +179,7 @@ class Scoring:
             yield Judged(batch, done + np.arange(batch.num_rows), verdicts)
 
     def _count(self, verdicts: Verdicts) -> None:
-        scores = verdicts.anomaly_score
+        scores = verdicts.alarm_score
         self.summary.rows += len(scores)
         self.summary.empty += int(np.isnan(scores).sum())
         if self.options.false_discovery_rate is None:

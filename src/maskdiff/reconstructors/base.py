@@ -44,6 +44,7 @@ class Abilities:
         calibrate. True unless an object says otherwise.
     left_out : `left_out()` returns the same for rows that are among the normal rows, each as if it were not. Then no
         rows need to be held out to calibrate.
+    log_odds : `log_odds(views)` says how much likelier than the true code the likeliest one is, in nats, (B, K, F).
     describe : `describe()` says in words what it is.
     to_state : `to_state()` returns plain values and tensors, from which the class method
         `from_state(plain, tensors, *, schema, device)` makes it again. With both, and its class in `RECONSTRUCTORS`,
@@ -55,6 +56,7 @@ class Abilities:
     fit: Callable[..., Any] | None = None
     tunes: bool = True
     left_out: Callable[[], Any] | None = None
+    log_odds: Callable[[MaskedViews], Tensor] | None = None
     describe: Callable[[], str] | None = None
     to_state: Callable[[], State] | None = None
 

@@ -112,9 +112,18 @@ class MaskedMLP(nn.Module):
         log_prob_RF = true_RF - self.layout.log_sum_exp(logits_RP)
         return log_prob_RF.view(views.n_rows, views.n_views, log_prob_RF.shape[1])
 
-    def shared_log_prob(self, views: MaskedViews, first: tuple[Tensor, Tensor], rows_at_once: int) -> Tensor:
+    def log_odds(self, views: MaskedViews, first: tuple[Tensor, Tensor]) -> Tensor:
+        """log p(likeliest code) - log p(true code), shape (B, K, F)."""
+        logits_RP = self.logits(views, first)
+        place_BKF = self.layout.positions(views.codes_BF).unsqueeze(1).expand(-1, views.n_views, -1)
+        odds_RF = self.layout.largest(logits_RP)[0] - logits_RP.gather(1, place_BKF.flatten(0, 1))
+        return odds_RF.view(views.n_rows, views.n_views, odds_RF.shape[1])
+
+    def shared_views(
+        self, views: MaskedViews, first: tuple[Tensor, Tensor], rows_at_once: int, *, odds: bool = False
+    ) -> Tensor:
         """The same where all rows share their masks: one product for the first layer of many views, then view by view
-        only those codes that the view hides.
+        only those codes that the view hides. Log-probabilities, or log odds of the likeliest code.
         """
         table_PH, base_H = first
         hidden_K = [hidden_F.nonzero()[:, 0] for hidden_F in views.hidden[0]]
@@ -131,7 +140,8 @@ class MaskedMLP(nn.Module):
                 layout, places = parts_K[k]
                 logits_BP = functional.linear(x_BH, self.head.weight.index_select(0, places), bias_P[places])
                 true_BF = logits_BP.gather(1, layout.positions(codes_BF[:, hidden_K[k]]))
-                answer_KBF[k, rows][:, hidden_K[k]] = true_BF - layout.log_sum_exp(logits_BP)
+                of_hidden = layout.largest(logits_BP)[0] - true_BF if odds else true_BF - layout.log_sum_exp(logits_BP)
+                answer_KBF[k, rows][:, hidden_K[k]] = of_hidden
         return answer_KBF.transpose(0, 1)
 
     def _first_of_views(self, views: MaskedViews, rows: slice, table_PH: Tensor) -> Iterator[Tensor]:
@@ -221,15 +231,23 @@ class MLPReconstructor(TrainedReconstructor):
 
     def log_prob(self, views: MaskedViews) -> Tensor:
         """log p(true code | visible cells), shape (B, K, F)."""
+        return self._answers(views, odds=False)
+
+    def log_odds(self, views: MaskedViews) -> Tensor:
+        """How much likelier than the true code the likeliest one is, in nats, shape (B, K, F)."""
+        return self._answers(views, odds=True)
+
+    def _answers(self, views: MaskedViews, *, odds: bool) -> Tensor:
         at_once = self.floats_at_once if views.codes_BF.device.type == "cpu" else self.floats_on_a_device
         with torch.inference_mode():
             if len(views.hidden) == len(views.mask_rate) == 1 and views.n_rows >= self.fewest_sharing:
                 rows_at_once = max(1, at_once // (_VIEWS_AT_ONCE * self.width))
-                return self.network_.shared_log_prob(views, self.first_, rows_at_once)
+                return self.network_.shared_views(views, self.first_, rows_at_once, odds=odds)
+            answer = self.network_.log_odds if odds else self.network_.log_prob
             # One piece from the start: parts kept between large numbers that come and go tear the memory into shreds.
             answer_BKF = torch.empty(_shape(views), device=views.codes_BF.device)
             for rows, part in self._parts(views):
-                answer_BKF[rows] = self.network_.log_prob(part, self.first_)
+                answer_BKF[rows] = answer(part, self.first_)
             return answer_BKF
 
     def most_likely(self, views: MaskedViews) -> tuple[Tensor, Tensor]:

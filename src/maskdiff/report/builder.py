@@ -81,7 +81,7 @@ class ReportBuilder:
                 warnings.simplefilter("ignore", NoEvidenceWarning)  # the page says how many rows are empty
                 if verdicts is None:
                     verdicts = self.detector.judge(rows.input, self.rate)
-                verdicts = verdicts.with_raised(verdicts.anomaly_score > self.threshold)
+                verdicts = verdicts.with_raised(verdicts.alarm_score > self.threshold)
                 self._count(rows, verdicts)
                 self.highest_alarms.add(rows, verdicts, numbers)
         self.n_rows += rows.n_rows
@@ -102,12 +102,12 @@ class ReportBuilder:
         return self.n_rows - self.n_empty
 
     def _count(self, rows: ReportRows, verdicts: Verdicts) -> None:
-        scores = verdicts.anomaly_score[~np.isnan(verdicts.anomaly_score)]
+        scores = verdicts.alarm_score[~np.isnan(verdicts.alarm_score)]
         self.n_empty += rows.n_rows - len(scores)
         self.n_alarms += int(verdicts.is_anomaly.sum())
         self.highest_score = max(self.highest_score, float(scores.max(initial=0.0)))
         self.scores.add(scores)
-        self.rates.add(verdicts.anomaly_score[~np.isnan(verdicts.anomaly_score) & verdicts.listed])
+        self.rates.add(verdicts.alarm_score[~np.isnan(verdicts.alarm_score) & verdicts.listed])
         self.content.count(rows, verdicts)
         self.check_counts.add(verdicts)
 

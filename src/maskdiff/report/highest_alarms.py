@@ -65,7 +65,7 @@ class HighestAlarms:
             one.drop_whole_row()
 
     def _add_lowest_p(self, verdicts: Verdicts, numbers: NDArray[np.int64]) -> None:
-        score = verdicts.anomaly_score
+        score = verdicts.alarm_score
         judged = np.flatnonzero(~np.isnan(score))
         highest = judged[np.argsort(-score[judged], kind="stable")][:N_LOWEST]
         found = zip(*(one[highest].tolist() for one in (numbers, score, verdicts.p_value)), strict=True)
@@ -91,7 +91,7 @@ class HighestAlarms:
 
     def _candidates(self, verdicts: Verdicts) -> NDArray[np.int64]:
         """The rows of this batch that may be among those kept, the highest score first."""
-        alarm, score = verdicts.is_anomaly, verdicts.anomaly_score
+        alarm, score = verdicts.is_anomaly, verdicts.alarm_score
         below = ~alarm & (score > self.lowest) & verdicts.listed
         alarms = _highest(score, alarm, self.alarms, self.max_alarms)
         return np.concatenate([alarms, _highest(score, below, self.below, self._max_below)])

@@ -24,7 +24,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from maskdiff import __version__
 from maskdiff.bench.baselines.networks import torch_device
-from maskdiff.bench.runs.details import details, scores_and_evidence
+from maskdiff.bench.runs.details import details, scores_and_verdicts
 from maskdiff.bench.runs.methods import Method
 from maskdiff.errors import InputError
 
@@ -64,12 +64,12 @@ def measure(run: Run, split: Split, method: Method, *, device: str = "auto", war
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         _, fit_seconds = _timed(lambda: detector.fit(split.normal), where)
-        (scores, evidence), score_seconds = _timed(lambda: scores_and_evidence(detector, split.unlabelled), where)
+        (scores, verdicts), score_seconds = _timed(lambda: scores_and_verdicts(detector, split.unlabelled), where)
     return {
         **identity(run, device),
         "status": "ok",
         **metrics(split.y, scores),
-        **details(detector, scores, evidence, split.y),
+        **details(detector, scores, verdicts, split.y),
         "fit_seconds": round(fit_seconds, 4),
         "score_seconds": round(score_seconds, 4),
         "peak_memory_mb": _peak_memory(),

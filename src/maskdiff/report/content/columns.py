@@ -79,7 +79,7 @@ class ColumnContent:
         return [
             Alarm(
                 number=number,
-                score=float(verdicts.anomaly_score[i]),
+                score=float(verdicts.alarm_score[i]),
                 p_value=float(verdicts.p_value[i]),
                 is_alarm=bool(verdicts.is_anomaly[i]),
                 cells=cells[i],

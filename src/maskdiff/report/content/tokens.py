@@ -96,7 +96,7 @@ class TokenContent:
             alarms.append(
                 Alarm(
                     number=number,
-                    score=float(verdicts.anomaly_score[i]),
+                    score=float(verdicts.alarm_score[i]),
                     p_value=float(verdicts.p_value[i]),
                     is_alarm=bool(verdicts.is_anomaly[i]),
                     cells=cells,

@@ -66,7 +66,7 @@ class OurCells:
     def judge(self, X: pd.DataFrame) -> Judgement:
         verdicts = self.detector.judge(X)
         oddness = self._by_column(field_oddness(verdicts), verdicts, X)
-        return Judgement(verdicts.anomaly_score, verdicts.is_anomaly, oddness, verdicts=verdicts)
+        return Judgement(verdicts.alarm_score, verdicts.is_anomaly, oddness, verdicts=verdicts)
 
     def suggests(self, X: pd.DataFrame, judged: Judgement, column: IntArray, truth: pd.DataFrame) -> BoolArray:
         """As a user reads it: the column is among the three reasons, and what was expected there is the true value."""
@@ -104,7 +104,8 @@ _SAYS_NOTHING = ("rare", "unseen")
 
 def field_oddness(verdicts: Verdicts) -> FloatArray:
     """How odd each cell is, (N, F): the order in which the reasons for an alarm are given."""
-    return verdicts.contributions
+    assert verdicts.cells is not None
+    return verdicts.cells.oddness
 
 
 class CountingDetector(Protocol):

@@ -1,0 +1,132 @@
+"""How odd a single cell is for its column, whatever the rest of its row looks like.
+
+A row's score averages its cells, so that one wrong cell among thirty is lost in it. Here every cell stands alone: how
+much likelier than its own value was another one, given the rest of the row, and how far is that beyond what is usual
+for the column? N rows, F fields, G views.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from maskdiff.codes import BoolArray, Codes, FloatArray
+from maskdiff.masking import Schedule, as_rows
+from maskdiff.progress import Callback, Progress
+from maskdiff.reconstructors import Reconstructor, abilities
+from maskdiff.score import PROBABILITY_FLOOR, with_excess
+from maskdiff.state import check
+from maskdiff.state.tensors import Tensors, check_names, check_tensor
+
+# Tables of more columns hide some cells together, so that the views of a row stay this few.
+_MOST_VIEWS = 32
+_CELLS_AT_ONCE = 1 << 22
+# What is usual for a column is drawn towards what is usual for all as if so many rows more were known.
+_ROWS_OF_ALL = 50
+_LARGEST = 1e9
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnScale:
+    """What is usual in each column, (F,): the median log odds of normal rows, and their standard deviation.
+
+    A column of many values is often surprising, so that it takes more to be odd there. Deviations are drawn towards
+    that of all columns: a few hundred rows cannot tell how rarely a column deviates.
+    """
+
+    median_F: FloatArray
+    scale_F: FloatArray
+
+    @classmethod
+    def of(cls, log_odds: FloatArray) -> ColumnScale:
+        """Learned from normal rows that were not learned from, (N, F)."""
+        n = len(log_odds)
+        median_F = np.median(log_odds, axis=0)
+        variance_F = ((log_odds - median_F) ** 2).mean(axis=0)
+        drawn_F = (n * variance_F + _ROWS_OF_ALL * variance_F.mean()) / (n + _ROWS_OF_ALL)
+        return cls(median_F, np.sqrt(np.clip(drawn_F, 1e-4, None)))
+
+    def oddness(self, log_odds: FloatArray, known: BoolArray) -> FloatArray:
+        """How far each cell is beyond what is usual for its column, in standard deviations, (N, F)."""
+        scaled: FloatArray = (log_odds - self.median_F) / self.scale_F
+        # A column cannot make a value usual that it never held.
+        return np.where(known, scaled, np.maximum(scaled, log_odds / self.scale_F.min(initial=1.0)))
+
+    def to_tensors(self) -> dict[str, Tensor]:
+        """The medians and the scales."""
+        return {"median": torch.from_numpy(self.median_F), "scale": torch.from_numpy(self.scale_F)}
+
+    @classmethod
+    def from_tensors(cls, tensors: Tensors, n_fields: int) -> Self:
+        """What `to_tensors` gave."""
+        check_names(tensors, "median", "scale")
+        for name, tensor in tensors.items():
+            check_tensor(name, tensor, (n_fields,), torch.float64)
+            check(bool((tensor.abs() <= _LARGEST).all()), f"its {name} of columns is out of range")
+        check(bool((tensors["scale"] >= 1e-3).all()), "its scale of columns is out of range")
+        return cls(*(tensors[name].numpy().copy() for name in ("median", "scale")))
+
+
+@dataclass(frozen=True, eq=False)
+class SingleCells:
+    """Log odds of the likeliest value against a cell's own, in nats, each cell hidden and the others shown.
+
+    Only a reconstructor with `log_odds` is asked; of others the surprise of their own probes is taken instead. `scale`
+    says what is usual; None: not learned yet.
+    """
+
+    reconstructor: Reconstructor
+    schedule: Schedule
+    level: float
+    device: Any = "cpu"
+    scale: ColumnScale | None = None
+
+    @property
+    def asks(self) -> bool:
+        """Whether the reconstructor is asked about each cell."""
+        return abilities(self.reconstructor).log_odds is not None
+
+    def learned(self, log_odds: FloatArray) -> SingleCells:
+        """A copy that knows what is usual in each column, from normal rows that were not learned from."""
+        return replace(self, scale=ColumnScale.of(log_odds))
+
+    def oddness(self, log_odds: FloatArray, known: BoolArray) -> FloatArray:
+        """How far each cell is beyond what is usual for its column, in standard deviations, (N, F)."""
+        assert self.scale is not None
+        return self.scale.oddness(log_odds, known)
+
+    def log_odds(
+        self, codes: Codes, surprise: FloatArray, *, stage: str = "scoring", callback: Callback | None = None
+    ) -> FloatArray:
+        """How much likelier another value was, in nats, (N, F): 0 where the cell holds the likeliest one."""
+        ask = abilities(self.reconstructor).log_odds
+        if ask is None:
+            return surprise
+        distinct, inverse, _ = codes.without_excess().distinct()
+        charge_F = torch.from_numpy(codes.schema.unseen_charge).float().to(self.device)
+        hidden_GF = self._hidden(distinct.values.shape[1])
+        rate = self.schedule.mask_rate(torch.tensor(self.level)).reshape(1, 1).to(self.device)
+        answer = np.empty(distinct.values.shape)
+        step = max(1, _CELLS_AT_ONCE // max(hidden_GF.numel(), 1))
+        for at in range(0, len(distinct), step):
+            rows = as_rows(distinct.take(slice(at, at + step)), device=self.device)
+            odds_BGF = ask(rows.views(hidden_GF.unsqueeze(0), rate.expand(1, len(hidden_GF))))
+            odds_BF = torch.where(hidden_GF, odds_BGF, 0.0).sum(dim=1)  # each cell is hidden in one view
+            if rows.known_BF is not None:  # the value that stands in for an unseen one is at least as likely
+                odds_BF = torch.where(rows.known_BF, odds_BF, torch.maximum(odds_BF, charge_F))
+            answer[at : at + step] = odds_BF.clamp_(0, -np.log(PROBABILITY_FLOOR)).double().cpu().numpy()
+            if callback is not None:
+                callback(Progress(stage, min(at + step, len(distinct)), len(distinct)))
+        return with_excess(answer[inverse], codes)
+
+    def _hidden(self, n_fields: int) -> Tensor:
+        """Which cells each view hides, (G, F): one each, or in wide tables cells drawn by lot, every cell once."""
+        group_F = np.arange(n_fields)
+        if n_fields > _MOST_VIEWS:
+            group_F = np.random.default_rng(0).permutation(n_fields) % _MOST_VIEWS
+        views = torch.from_numpy(group_F).to(self.device)
+        return torch.nn.functional.one_hot(views, min(n_fields, _MOST_VIEWS)).T.bool()
