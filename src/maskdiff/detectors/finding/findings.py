@@ -73,6 +73,7 @@ def findings_of(found: Found, detector: Detector, rows: Any, places: NDArray[np.
     cells = _cells(found.cross_fit, detector, codes, rows, found.cross_fit.fold[places])
     return Findings(
         score,
+        score,
         found.p_value[places],
         found.is_anomaly[places],
         np.zeros(len(places), np.int8),  # each is judged by a model that did not see it
