@@ -38,6 +38,10 @@ def read(values: Any, name: str = "value") -> tuple[str | None, bool]:
         ("phone", 15_100_000_000 + RNG.integers(0, 9, N) * 10_000_000 + RNG.integers(0, 99_999, N)),
         ("mail", [f"someone{n}@example.org" for n in range(N)]),
         ("mail", [f"someone{n}@example.org" for n in [*range(N - 40), *range(40)]]),
+        ("reference", [f"RE-{n}" for n in [*CLAIM_NO[1:], CLAIM_NO[1]]]),
+        ("invoice", [f"INV/2024/{n:05d}" for n in [*range(N - 1), 7]]),
+        ("iban", [f"DE{n % 89 + 10} 3704 0044 {n:010d}" for n in [*CLAIM_NO[3:], *CLAIM_NO[3:6]]]),
+        ("uuid", [f"{n:08x}-0000-4000-8000-{n:012x}" for n in [*CLAIM_NO[3:], *CLAIM_NO[3:6]]]),
     ],
 )
 def test_numbers_and_texts_that_name_the_row_are_left_out_in_any_order(name: str, values: Any) -> None:

@@ -26,6 +26,11 @@ def left_out(texts: list[str]) -> Cells:
     return Cells(texts, LEFT_OUT)
 
 
+def repeated(texts: list[str], times: int = 1) -> list[str]:
+    """The same, the last so many of them replaced by the first."""
+    return [*texts[:-times], *texts[:times]]
+
+
 ZIPS = [f"{z:05d}" for z in (1067, 4103, 10115, 20095, 50667, 80331, 99084)]
 
 CASES = [
@@ -36,6 +41,9 @@ CASES = [
     case("phone_digits", phone=left_out([f"0{x}" for x in drawn(1_799_999_999, 4, 1_500_000_000)])),
     case("uuids", uid=left_out([f"{x:08x}-0000-4000-8000-{x:012x}" for x in drawn(1 << 31, 5)])),
     case("emails", email=left_out([f"person{x}@example.org" for x in drawn(99_999, 6)])),
+    case("invoice_numbers_one_twice", invoice=left_out(repeated([f"INV/2024/{x:05d}" for x in drawn(99_999, 10)]))),
+    case("references_one_twice", reference=left_out(repeated([f"RE-{x}" for x in drawn(9_999_999, 11, 1_000_000)]))),
+    case("ibans_some_twice", iban=left_out(repeated([f"DE89 3704 {x:012d}" for x in drawn(10**7, 12)], 5))),
     case("german_zip_codes", plz=Cells(pick(ZIPS, N, seed=7), "category", "01067")),
     case("us_zip_codes", zip=Cells(pick(["02134", "00501", "90210", "60601-1234"], N, seed=7), "category", "02134")),
     case("padded_store_numbers", store=Cells(pick(["007", "012", "120", "345"], N, seed=7), "category", "007")),

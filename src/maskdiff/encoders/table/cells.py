@@ -22,6 +22,7 @@ EXACT_BELOW = 2**64
 TICK = timedelta(microseconds=1)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BOOLEANS = {"false": "False", "FALSE": "False", "0": "False", "true": "True", "TRUE": "True", "1": "True"}
+HALF = re.compile(r"(.*?)(?: ?([AaPp])\.?[Mm]\.?)?", re.DOTALL)
 DURATION = re.compile(r"(?:(-?\d+) days?,? )?([+-]?)(\d+):(\d\d):(\d\d(?:\.\d+)?)")
 
 
@@ -65,8 +66,17 @@ def parse_moment(text: str) -> int:
 
 
 def parse_time(text: str) -> int:
-    """Ticks since midnight of an ISO time of day."""
-    at = time.fromisoformat(text.strip())
+    """Ticks since midnight of a time of day, ISO or with AM or PM.
+
+    >>> parse_time("8:30 PM") == parse_time("20:30:00") == 73_800_000_000
+    True
+    """
+    clock, half = HALF.fullmatch(text.strip()).groups()  # type: ignore[union-attr]  # it matches any text
+    at = time.fromisoformat(clock if clock[1:2] != ":" else f"0{clock}")
+    if half is not None:
+        if not 1 <= at.hour <= 12:
+            raise ValueError(f"there is no hour {at.hour} {half}M")
+        at = at.replace(hour=at.hour % 12 + 12 * (half in "pP"))
     return timedelta(hours=at.hour, minutes=at.minute, seconds=at.second, microseconds=at.microsecond) // TICK
 
 

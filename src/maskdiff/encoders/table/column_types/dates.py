@@ -47,6 +47,8 @@ class TickType(NumericType):
     ends = ("earliest", "latest")
     parse: Callable[[str], int]
     tick_text: Callable[[int], str]
+    # What its texts become.
+    stored: pa.DataType
     # NumPy's units of time from coarse to fine: the first that keeps all bounds of a column apart is used.
     units: tuple[str, ...] = ()
 
@@ -73,6 +75,14 @@ class TickType(NumericType):
             return super().numbers(column)
         # Marks are null too, though not missing.
         return np.where(column.array.is_null().to_numpy(zero_copy_only=False), np.nan, ticks(column.array))
+
+    def text_ticks(self, texts: pa.Array) -> pa.Array:
+        """Ticks of each of these texts, null where it cannot be read."""
+        return pa.array(map(self.key, texts.to_pylist()), pa.int64())
+
+    def from_texts(self, texts: pa.Array) -> pa.Array:
+        distinct = texts.dictionary_encode()
+        return self.text_ticks(distinct.dictionary).take(distinct.indices).cast(self.stored)
 
     def texts(self, keys: Sequence[Any]) -> list[str]:
         return [self.tick_text(key) for key in keys]
@@ -102,6 +112,7 @@ class DateType(TickType):
     tick_text = staticmethod(moment_text)
     units = ("D", "m", "s", "us")
     formats: tuple[DateFormat, ...] = UNAMBIGUOUS
+    stored = pa.timestamp("us")
 
     def is_arrow(self, arrow_type: pa.DataType) -> bool:
         return self.holds(arrow_type)
@@ -132,12 +143,7 @@ class DateType(TickType):
         """Ticks of each of these texts, null where it is no date."""
         found = plain_ticks(texts, [one.plain for one in self.formats if one.plain is not None])
         others = found.is_null()
-        one_by_one = pa.array(map(self.key, texts.filter(others).to_pylist()), pa.int64())
-        return pc.replace_with_mask(found, others, one_by_one)
-
-    def from_texts(self, texts: pa.Array) -> pa.Array:
-        distinct = texts.dictionary_encode()
-        return self.text_ticks(distinct.dictionary).take(distinct.indices).cast(pa.timestamp("us"))
+        return pc.replace_with_mask(found, others, super().text_ticks(texts.filter(others)))
 
 
 class FormattedDateType(DateType):
@@ -174,6 +180,11 @@ class TimeType(TickType):
     parse = staticmethod(parse_time)
     tick_text = staticmethod(time_text)
     units = ("m", "s", "us")
+    stored = pa.time64("us")
+    text_pattern = (
+        r"^(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?$|"
+        r"^(?:0?[1-9]|1[0-2]):[0-5][0-9](?::[0-5][0-9])? ?[AaPp]\.?[Mm]\.?$"
+    )
 
     def is_arrow(self, arrow_type: pa.DataType) -> bool:
         return bool(pat.is_time(arrow_type))
@@ -192,6 +203,9 @@ class DurationType(TickType):
     python_types = (timedelta, np.timedelta64)
     parse = staticmethod(parse_duration)
     tick_text = staticmethod(duration_text)
+    stored = pa.duration("us")
+    # With the days, as programs write them: 2:03:04 alone may be a time of day.
+    text_pattern = r"^-?[0-9]{1,6} days?,? [+-]?[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?$"
 
     def is_arrow(self, arrow_type: pa.DataType) -> bool:
         return bool(pat.is_duration(arrow_type))
