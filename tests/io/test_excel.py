@@ -75,6 +75,6 @@ def test_a_sheet_without_header_gets_names(tmp_path):
     assert texts(path, header=True).column_names == ["cat", "4.5"]
 
 
-def test_what_is_not_a_workbook_is_refused_in_one_sentence(tmp_path):
+def test_a_damaged_workbook_is_refused_in_one_sentence(tmp_path):
     with pytest.raises(InputError, match="is not a workbook, or is damaged"):
-        texts(csv_file(tmp_path, "a,b\n1,2\n", "a.xlsx"))
+        texts(csv_file(tmp_path, b"PK\x03\x04 cut off", "a.xlsx"))

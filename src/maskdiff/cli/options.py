@@ -49,7 +49,7 @@ Format = Annotated[
     str | None,
     typer.Option(
         "--format",
-        metavar="csv|parquet|jsonl|arrow|json|excel|duckdb|sql",
+        metavar="csv|parquet|jsonl|arrow|json|excel|duckdb|sql|lines",
         help="Not as the name says.",
         rich_help_panel=_READING,
     ),

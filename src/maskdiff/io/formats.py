@@ -1,25 +1,24 @@
 """The formats by name, and how to open a file of any of them. A new format is one file like `jsonl` and one line here.
 
 >>> sorted(FORMATS)
-['arrow', 'csv', 'duckdb', 'excel', 'json', 'jsonl', 'parquet', 'sql']
+['arrow', 'csv', 'duckdb', 'excel', 'json', 'jsonl', 'lines', 'parquet', 'sql']
 """
 
 from __future__ import annotations
 
-import codecs
 import gzip
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 import pyarrow as pa
 
 from maskdiff.errors import InputError, SettingError, UnknownColumnError
-from maskdiff.io import arrow, csv, duckdb, excel, json, jsonl, parquet, sql
+from maskdiff.io import arrow, csv, duckdb, excel, json, jsonl, lines, parquet, sql
 from maskdiff.io.base import Format, WriteOptions
+from maskdiff.io.content import format_of_content, piped_format
 from maskdiff.io.inputs import ZIP, input_files, unpacked
 from maskdiff.io.many import ManyRows
 from maskdiff.io.rows import ReadOptions, RowFile
@@ -36,10 +35,9 @@ FORMATS: dict[str, Format] = {
     "excel": excel.FORMAT,
     "duckdb": duckdb.FORMAT,
     "sql": sql.FORMAT,
+    "lines": lines.FORMAT,
 }
 WRITTEN = tuple(name for name, format in FORMATS.items() if format.write is not None)
-# What a pipe begins with -> its format; anything else is CSV.
-_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow", b"{": "jsonl", b"[": "json"}
 # Endings of files that are not read -> the way out.
 _NOT_READ = {
     (
@@ -100,22 +98,16 @@ def open_rows(path: str, reading: ReadOptions | None = None, *, repeatable: bool
 
 
 @contextmanager
-def _open_one(path: str, reading: ReadOptions, repeatable: bool) -> Iterator[RowFile]:
+def _open_one(path: str, reading: ReadOptions, repeatable: bool, shown: str | None = None) -> Iterator[RowFile]:
+    """One file; `shown` is its name where it is unpacked under another one."""
     if path.lower().endswith(ZIP) and reading.format != "excel":
-        with unpacked(path) as member, _open_one(member, reading, repeatable) as rows:
-            rows.name = path
+        with unpacked(path) as member, _open_one(member, reading, repeatable, path) as rows:
             yield rows
         return
-    name = reading.format or (_piped_format() if path == STANDARD else None)
-    format = FORMATS[format_of(path, name)]
-    with open_source(path, repeatable=repeatable or not format.streams) as source:
+    name = format_of(path, reading.format or (piped_format() if path == STANDARD else None))
+    format = FORMATS[name if reading.format else format_of_content(path, name)]
+    with open_source(path, repeatable=repeatable or not format.streams, name=shown) as source:
         yield format.read(source, reading)
-
-
-def _piped_format() -> str:
-    """What standard input begins with; it will still be read."""
-    head = cast(Any, sys.stdin.buffer).peek(8).removeprefix(codecs.BOM_UTF8)
-    return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), "csv")
 
 
 def _unknown_format(path: str, setting: str) -> SettingError:

@@ -99,10 +99,13 @@ class _Chained(io.RawIOBase):
 
 
 @contextmanager
-def open_source(path: str, *, repeatable: bool) -> Iterator[ByteSource]:
-    """The bytes at `path`, "-" for standard input; `repeatable`: they are to be read more than once."""
+def open_source(path: str, *, repeatable: bool, name: str | None = None) -> Iterator[ByteSource]:
+    """The bytes at `path`, "-" for standard input; `repeatable`: they are to be read more than once.
+
+    `name` is what the source is called in messages, if not by its path.
+    """
     if path != STANDARD or not repeatable:
-        yield ByteSource(path)
+        yield ByteSource(path, name)
         return
     with _temporary_file() as spool:
         with open(spool, "wb") as file:
