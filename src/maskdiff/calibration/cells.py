@@ -51,8 +51,7 @@ class CellCalibration:
     def select(self, oddness: FloatArray, false_discovery_rate: float) -> BoolArray:
         """The cells to report together so that on average at most this share of them is fine, (N, F).
 
-        Benjamini-Hochberg over all cells handed in. One column has too few calibration rows for so many cells, so a
-        cell's p-value is its place among the calibration rows' cells of all columns, whose oddness is on one scale.
+        Benjamini-Hochberg over all cells handed in, by their p-values among the cells of all columns.
         """
         from scipy.stats import false_discovery_control
 
@@ -60,11 +59,18 @@ class CellCalibration:
             raise CalibrationError(f"false_discovery_rate must lie between 0 and 1; got {false_discovery_rate}.")
         if not oddness.size:
             return np.zeros(oddness.shape, dtype=np.bool_)
+        adjusted: FloatArray = false_discovery_control(self.p_values_among_all(oddness), axis=None)
+        return adjusted.reshape(oddness.shape) <= false_discovery_rate
+
+    def p_values_among_all(self, oddness: FloatArray) -> FloatArray:
+        """How likely any cell of a normal row is to be at least this odd, (N, F).
+
+        One column has too few calibration rows to tell the oddest of many cells apart; all columns together, whose
+        oddness is on one scale, have enough.
+        """
         everywhere = np.sort(self.oddness_CF, axis=None)
         reached = len(everywhere) - np.searchsorted(everywhere, oddness.astype(np.float32), side="left")
-        p_values = (1.0 + reached) / (len(everywhere) + 1.0)
-        adjusted: FloatArray = false_discovery_control(p_values, axis=None)
-        return adjusted.reshape(oddness.shape) <= false_discovery_rate
+        return np.asarray((1.0 + reached) / (len(everywhere) + 1.0), dtype=np.float64)
 
     def to_tensor(self) -> Tensor:
         """The sorted oddness, as a model file holds it."""

@@ -22,13 +22,15 @@ class Judgement:
     """How odd each row is (N,), whether it is an alarm at 1% false alarms (N,), and how odd each cell is (N, C).
 
     `p_value` (N, C) is that of each cell, None where a detector has none. A cell nothing is said about is -inf odd.
-    `verdicts` is what one of our detectors said, to ask it further.
+    `reasons` (N, C) is the order in which a row's cells are named, None: by their oddness. `verdicts` is what one of
+    our detectors said, to ask it further.
     """
 
     score: FloatArray
     alarm: BoolArray
     oddness: FloatArray
     p_value: FloatArray | None = None
+    reasons: FloatArray | None = None
     verdicts: Verdicts | None = None
 
 
@@ -65,8 +67,13 @@ class OurCells:
 
     def judge(self, X: pd.DataFrame) -> Judgement:
         verdicts = self.detector.judge(X)
-        oddness = self._by_column(field_oddness(verdicts), verdicts, X)
-        return Judgement(verdicts.alarm_score, verdicts.is_anomaly, oddness, verdicts=verdicts)
+        cells = verdicts.cells
+        assert cells is not None
+        reasons = verdicts.contributions if cells.log_odds is None else cells.log_odds
+        of_fields = (cells.oddness, -cells.calibration.p_values_among_all(cells.oddness), reasons)
+        oddness, p_value, named = (self._by_column(one, verdicts, X) for one in of_fields)
+        p_value = np.where(np.isneginf(p_value), 1.0, -p_value)
+        return Judgement(verdicts.alarm_score, verdicts.is_anomaly, oddness, p_value, named, verdicts)
 
     def suggests(self, X: pd.DataFrame, judged: Judgement, column: IntArray, truth: pd.DataFrame) -> BoolArray:
         """As a user reads it: the column is among the three reasons, and what was expected there is the true value."""
@@ -100,12 +107,6 @@ class OurCells:
 
 # Labels that stand for several values, or for none.
 _SAYS_NOTHING = ("rare", "unseen")
-
-
-def field_oddness(verdicts: Verdicts) -> FloatArray:
-    """How odd each cell is, (N, F): the order in which the reasons for an alarm are given."""
-    assert verdicts.cells is not None
-    return verdicts.cells.oddness
 
 
 class CountingDetector(Protocol):

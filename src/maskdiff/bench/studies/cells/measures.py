@@ -42,10 +42,11 @@ def row_measures(
     are alarms as well. `pair`: the wrong cell or the one it contradicts is named first. `right`: what was expected in
     the wrong cell is what stood there before.
     """
-    place, found = places(planted.oddness, column), planted.alarm
+    order, found = planted.oddness if planted.reasons is None else planted.reasons, planted.alarm
+    place = places(order, column)
     named = {"first": place < 1, "three": place < 3}
     if contradicts is not None:
-        named["pair"] = named["first"] | (places(planted.oddness, contradicts) < 1)
+        named["pair"] = named["first"] | (places(order, contradicts) < 1)
     y = np.repeat([0, 1], [len(untouched), len(column)])
     return {
         "n": len(column),
