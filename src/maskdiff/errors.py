@@ -15,8 +15,8 @@ MaskdiffError
 
 MaskdiffWarning (UserWarning)
 ├── LeftOutWarning                   columns that were left out, and why
-├── NearIdWarning                    columns of which only the values that repeat are told apart
-├── DateOrderWarning                 dates whose day and month cannot be told apart, and which order was taken
+├── NearIdWarning                    columns of which only the values that repeat are distinguished
+├── DateOrderWarning                 dates whose day and month cannot be distinguished, and which order was taken
 ├── IgnoredLabelsWarning             labels of anomalies that were handed in and not used
 ├── AmbiguousColumnWarning           texts of a column that could have been read otherwise
 ├── ReadingWarning                   how a file was read where it is not the usual way
@@ -113,7 +113,7 @@ class AmbiguousColumnWarning(MaskdiffWarning):
 
 
 class NearIdWarning(MaskdiffWarning):
-    """Columns that nearly name the rows, such as customer numbers: only their values that repeat are told apart."""
+    """Columns that nearly name the rows, such as customer numbers: only their values that repeat are distinguished."""
 
 
 class NoEvidenceWarning(MaskdiffWarning):

@@ -60,8 +60,8 @@ def test_types_are_those_of_pandas_but_for_dates_and_leading_zeros(tmp_path):
     table.to_csv(tmp_path / "rows.csv", index=False)
     theirs, ours = pd.read_csv(tmp_path / "rows.csv"), typed(tmp_path / "rows.csv").to_pandas()
     pd.testing.assert_frame_equal(ours.astype(theirs.dtypes), theirs)
-    kinds = {name: (theirs[name].dtype.kind, ours[name].dtype.kind) for name in table}
-    assert all(a == b for a, b in kinds.values()), kinds
+    dtypes = {name: (theirs[name].dtype.kind, ours[name].dtype.kind) for name in table}
+    assert all(a == b for a, b in dtypes.values()), dtypes
 
 
 def test_the_last_row_counts_as_much_as_the_first(tmp_path):
@@ -139,6 +139,30 @@ def test_another_column_decides_where_both_readings_fit():
     recognition.add(TableEncoder().read(table))
     found = recognition.found()["paid"]
     assert (found.column_type.format.decimal, found.doubt) == (",", None)
+
+
+THOUSANDS = ["1.020", "2.350", "12.500", "300"] * 10
+
+
+@pytest.mark.parametrize(
+    ("cells", "beside", "first", "doubtful"),
+    [
+        (THOUSANDS, None, 1.02, True),
+        ([*THOUSANDS, "1.234.567"], None, 1020, False),
+        (THOUSANDS, "7,25", 1020, False),
+        (THOUSANDS, "1.020,50 €", 1020, False),
+        (THOUSANDS, "7.25", 1.02, False),
+        ([*THOUSANDS, "1.5"], "7,25", 1.02, False),
+        ([*THOUSANDS, "0.125"], "7,25", 1.02, False),
+    ],
+)
+def test_thousands_with_points_alone_need_two_points_or_a_decimal_comma_beside(cells, beside, first, doubtful):
+    columns = {"km": cells, "day": ["25.09.2024"] * len(cells)} | ({"price": [beside] * len(cells)} if beside else {})
+    recognition = TableEncoder().recognition()
+    recognition.add(TableEncoder().read(pd.DataFrame(columns)))
+    found = recognition.found()["km"]
+    assert found.column_type.from_texts(pa.array(cells, pa.large_string()))[0].as_py() == first
+    assert (found.doubt is not None) == doubtful
 
 
 def test_the_encoder_warns_where_both_readings_fit_and_takes_the_one_that_is_set():

@@ -51,8 +51,8 @@ def give_notices(statistics: TableStatistics, kept: Sequence[ColumnStatistics], 
     near = {learned.name: f"{learned.key.n_distinct:,} values" for learned in kept if learned.is_near_id}
     if near:
         near_id = NearIdWarning(
-            f"only values that repeat are told apart in {reasons(near)}: all others, new ones too, are read as "
-            'rare. To tell all values apart, say how to read the column: columns={name: "category"}.',
+            f"only values that repeat are distinguished in {reasons(near)}: all others, new ones too, are read as "
+            'rare. To distinguish all values, say how to read the column: columns={name: "category"}.',
             setting="columns",
         )
         warnings.warn(near_id, stacklevel=_CALLER)

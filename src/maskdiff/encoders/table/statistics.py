@@ -177,7 +177,7 @@ class ColumnStatistics:
 
     @property
     def is_near_id(self) -> bool:
-        """Whether only the values that repeat are told apart."""
+        """Whether only the values that repeat are distinguished."""
         return self.requested is None and self.type.is_near_id(self)
 
     def repeated(self) -> Counter[Key]:
