@@ -149,3 +149,18 @@ def test_a_model_file_holds_how_numbers_are_dates() -> None:
     encoder = fitted(rows)
     again = TableEncoder.from_state(encoder.to_state())
     assert again.encode(rows).values.tolist() == encoder.encode(rows).values.tolist()
+
+
+def test_what_parts_of_the_rows_show_merges() -> None:
+    table = pa.table({"created_at": [*SECONDS, 0, 0], "amount": [*range(N), 20240101, 20240102]})
+    encoder = TableEncoder()
+    whole, first, second = (encoder.recognition() for _ in range(3))
+    whole.add(encoder.read(table))
+    first.add(encoder.read(table.slice(0, 50)))
+    second.add(encoder.read(table.slice(50)))
+    first.merge(second)
+    for recognition in (whole, first):
+        found = recognition.found()
+        assert list(found) == ["created_at"]
+        assert (found["created_at"].column_type.name, found["created_at"].marks) == ("epoch_seconds", ("0",))
+    assert first.found()["created_at"].doubt == whole.found()["created_at"].doubt
