@@ -18,6 +18,7 @@ from maskdiff.cli.demo import demo
 from maskdiff.cli.dismiss import dismiss
 from maskdiff.cli.evaluate import evaluate
 from maskdiff.cli.explain import explain
+from maskdiff.cli.find import find
 from maskdiff.cli.fit import fit
 from maskdiff.cli.hints import with_hint
 from maskdiff.cli.inspect import inspect
@@ -37,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit, score, explain, report, dismiss, inspect, evaluate, demo):
+for command in (find, fit, score, explain, report, dismiss, inspect, evaluate, demo):
     app.command()(command)
 app.add_typer(bench)
 

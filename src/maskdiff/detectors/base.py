@@ -157,6 +157,28 @@ class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
         """What is compared with the threshold, (N,), and what there is to say about single cells: here nothing."""
         return found.score, None
 
+    def uncalibrated_verdicts(self, X: Any) -> Verdicts:
+        """Scores and contributions of rows by a model that was not calibrated; no row is an alarm."""
+        codes = self.encoder_.encode(X)
+        found, n = self.evidence_.weigh(codes), len(codes)
+        return self._verdicts(
+            found.score,
+            found.score,
+            np.ones(n),
+            np.zeros(n, dtype=np.bool_),
+            np.zeros(n, dtype=np.int8),
+            found.contributions,
+            found.surprise,
+            codes,
+            pandas_index(X),
+            np.zeros(n, dtype=np.bool_),
+            cells=self._uncalibrated_cells(codes, found),
+        )
+
+    def _uncalibrated_cells(self, codes: Codes, found: CellEvidence) -> CellVerdicts | None:
+        """What there is to say about single cells by a model that was not calibrated: here nothing."""
+        return None
+
     def explain(self, X: Any, top: int = 3, *, verdicts: Verdicts | None = None) -> Any:
         """The cells that are the reasons for each row's score, at most `top`, as a pandas DataFrame, one line per cell.
 
@@ -173,6 +195,8 @@ class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
         if top < 1:
             raise SettingError(f"top must be at least 1; got {top}.")
         verdicts = verdicts or self.judge(X)
+        if verdicts.judges is not None:
+            return labelled(verdicts.judges.explain(self._read(X), top), verdicts.labels)
         cells = odd_cells(verdicts.contributions, top, None if verdicts.cells is None else verdicts.cells.log_odds)
         values, notes = (texts(X, cells.row, cells.field) for texts in (self.encoder_.display, self.encoder_.notes))
         table = self._explanation(cells, verdicts.surprise, verdicts.codes, values, notes)

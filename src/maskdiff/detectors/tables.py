@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from maskdiff.calibration import CellCalibration
 from maskdiff.codes import Codes, FloatArray
 from maskdiff.codes.hashes import Hashes, row_hashes
 from maskdiff.detectors.base import Detector
@@ -226,6 +227,11 @@ class TableDetector(Detector):
             log_odds = self.cell_alarms_.cells.log_odds(codes, found.surprise, callback=callback)
         cells = self.cell_alarms_.verdicts(log_odds, codes.known, threshold)
         return self.cell_alarms_.alarm_score(found.score, cells.oddness), cells
+
+    def _uncalibrated_cells(self, codes: Codes, found: CellEvidence) -> CellVerdicts:
+        alarms = self.cell_alarms_
+        log_odds, none = alarms.cells.log_odds(codes, found.surprise), np.zeros(codes.values.shape)
+        return CellVerdicts(none, log_odds if alarms.cells.asks else None, CellCalibration.of(none), np.inf)
 
     def _cells_to_state(self) -> State:
         return self.cell_alarms_.to_state()

@@ -42,6 +42,11 @@ class Verdicts:
     by_term: FloatArray | None = None
 
     @property
+    def judges(self) -> Any:
+        """The models that judged the rows where the detector that explains them did not; None where it did."""
+        return None
+
+    @property
     def dismissed_by(self) -> NDArray[np.int64]:
         """The rule that made a row no alarm which scores above the threshold, 0 for all other rows, shape (N,)."""
         none = np.zeros(len(self.raised), dtype=np.int64)

@@ -1,5 +1,6 @@
 """Files and batches through detectors: what the command line, the report and every other door call.
 
+    find_file("claims.csv", "found.csv")               # nobody knows which rows are normal
     detector = fit_file("normal.csv", "claims.maskdiff")
     score_file(detector, "new.parquet", "scored.csv", ScoreOptions(explain=3))
     score_batch(detector, batch)                       # the same for rows in memory
@@ -16,6 +17,7 @@ from maskdiff.jobs.curves import check_picture, draw_curves
 from maskdiff.jobs.dismiss import DismissedRow, dismiss_rows, undo_dismissal
 from maskdiff.jobs.evaluate import Evaluation, evaluate_file
 from maskdiff.jobs.explain import RowExplanation, explain_rows
+from maskdiff.jobs.find import FindOutput, FindSummary, find_file
 from maskdiff.jobs.fit import FitSummary, fit_file, fit_summary
 from maskdiff.jobs.fit_settings import ColumnOptions, DetectorSettings
 from maskdiff.jobs.report import ReportSummary, report_file
@@ -31,6 +33,8 @@ __all__ = [
     "DetectorSettings",
     "DismissedRow",
     "Evaluation",
+    "FindOutput",
+    "FindSummary",
     "FitSummary",
     "Labels",
     "ModelRows",
@@ -47,6 +51,7 @@ __all__ = [
     "draw_curves",
     "evaluate_file",
     "explain_rows",
+    "find_file",
     "fit_file",
     "fit_summary",
     "read_table",

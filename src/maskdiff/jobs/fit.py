@@ -91,13 +91,13 @@ def fit_summary(
     force: bool = False,
 ) -> FitSummary:
     """As `fit_file`, and what there is to say about the rows that were read."""
-    inputs = [rows, *_files_of(detector)]
+    inputs = [rows, *files_of(detector)]
     check_output(out, inputs, MODEL_FILE, force=force)
     if checkpoint is not None:
         check_output(checkpoint.path, inputs, CHECKPOINT_FILE, force=force)
-    fitted = _unfitted(detector, callback)
+    fitted = unfitted(detector, callback)
     with open_rows(rows, reading, repeatable=True) as file:
-        normal = _normal_rows(file, fitted, columns, labels, callback)
+        normal = normal_rows_of(file, fitted, columns, labels, callback)
         fitted.fit_batches(normal.batches, normal.n_rows, checkpoint=checkpoint)
     if out is not None:
         save(fitted, out, force=force)
@@ -107,13 +107,14 @@ def fit_summary(
     return FitSummary(fitted, file.name, normal.n_rows or 0, empty, file.skipped)
 
 
-def _files_of(detector: Detector | DetectorSettings | None) -> list[str]:
+def files_of(detector: Detector | DetectorSettings | None) -> list[str]:
     """What is read besides the rows: a tokenizer may be a file."""
     given = [getattr(detector, name, None) for name in ("tokenizer", "embedder", "reconstructor")]
     return [path for path in given if isinstance(path, str)]
 
 
-def _unfitted(detector: Detector | DetectorSettings | None, callback: Callback | None) -> Detector:
+def unfitted(detector: Detector | DetectorSettings | None, callback: Callback | None) -> Detector:
+    """The detector to fit: a copy of the one given, or the one that these settings describe."""
     if isinstance(detector, DetectorSettings):
         detector = detector.build()
     made = TableDetector() if detector is None else copy.copy(detector)
@@ -136,7 +137,7 @@ def check_device(device: str) -> None:
         raise SettingError(message, setting="device")
 
 
-def _normal_rows(
+def normal_rows_of(
     file: RowFile,
     detector: Detector,
     columns: ColumnOptions | None,

@@ -131,7 +131,7 @@ def score_file(
     with open_rows(rows, reading) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoEvidenceWarning)  # the summary says how many rows are empty
         scoring = Scoring(model, file, options or ScoreOptions(), callback)
-        with open_writer(out, scoring.schema, _like(file, out, writing)) as write:
+        with open_writer(out, scoring.schema, written_like(file, out, writing)) as write:
             for batch in scoring.batches():
                 write(batch)
     return replace(scoring.summary, skipped=file.skipped, checks=run_checks(scoring.counts))
@@ -229,7 +229,7 @@ class Scoring:
         return self.columns.behind(judged.batch, judged.verdicts, self.detector, self.model_rows)
 
 
-def _like(file: RowFile, out: str, writing: WriteOptions) -> WriteOptions:
+def written_like(file: RowFile, out: str, writing: WriteOptions) -> WriteOptions:
     """Rows that came with semicolons are written with semicolons; tabs are not carried into a .csv file."""
     delimiter = getattr(file, "delimiter", None)
     if delimiter == "\t" and out.lower().endswith((".csv", ".csv.gz")):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maskdiff.codes import BoolArray, Codes, FloatArray
+from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
 from maskdiff.detectors.split import in_step
 from maskdiff.errors import InputError, MaskdiffWarning
 from maskdiff.evidence import CellEvidence
@@ -73,6 +73,23 @@ class CrossFit:
             if len(places):
                 codes = model.encoder_.encode(rows.take(places))
                 yield places, codes, model.evidence_.weigh(codes)
+
+    def take(self, rows: IntArray | BoolArray) -> CrossFit:
+        """The same for these rows."""
+        return CrossFit(self.models, self.fold[rows])
+
+    def explain(self, rows: Any, top: int) -> Any:
+        """The explanation of these rows, each by the model that did not see it; one line per cell, in their order."""
+        import pandas as pd
+
+        parts = []
+        for number, model in enumerate(self.models):
+            places = np.flatnonzero(self.fold == number)
+            if len(places):
+                own = rows.take(places)
+                part = model.explain(own, top, verdicts=model.uncalibrated_verdicts(own))
+                parts.append(pd.DataFrame(part).assign(row=places[part["row"].to_numpy()]))
+        return pd.concat(parts, ignore_index=True).sort_values("row", kind="stable", ignore_index=True)
 
 
 def rows_chosen(batches: Batches, chosen: BoolArray) -> Batches:

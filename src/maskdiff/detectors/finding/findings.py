@@ -28,10 +28,12 @@ class Findings(Verdicts):
     row is exchangeable with the rest of the file. `is_anomaly` marks the rows selected so that on average at most
     `false_discovery_rate` of them are normal. `estimated_odd` says how many of all rows are odd, with an interval.
     `left_out` (N,) is the round from which on a row was not learned from, 0 for rows that always were. `codes` are
-    those of `detector`, which has learned from all rows that the last round did not leave out, and explains.
+    those of `detector`, which has learned from all rows that the last round did not leave out; `cross_fit` holds the
+    models that judged the rows.
     """
 
     detector: Detector | None = None
+    cross_fit: CrossFit | None = None
     left_out: NDArray[np.int8] | None = None
     estimated_odd: OddEstimate = NONE_ODD
     false_discovery_rate: float = 0.1
@@ -43,10 +45,16 @@ class Findings(Verdicts):
         return type(self)(
             **{field.name: getattr(taken, field.name) for field in fields(Verdicts)},
             detector=self.detector,
+            cross_fit=None if self.cross_fit is None else self.cross_fit.take(rows),
             left_out=left_out,
             estimated_odd=self.estimated_odd,
             false_discovery_rate=self.false_discovery_rate,
         )
+
+    @property
+    def judges(self) -> CrossFit | None:
+        """The models that judged the rows and explain them; of texts the detector explains, which cuts them its way."""
+        return None if isinstance(self.codes, Windows) else self.cross_fit
 
     def ranked(self) -> Any:
         """The same, the oddest row first; rows without evidence are last."""
@@ -83,6 +91,7 @@ def findings_of(found: Found, detector: Detector, rows: Any, places: NDArray[np.
         index,
         found.is_anomaly[places],
         detector=detector,
+        cross_fit=found.cross_fit.take(places),
         left_out=found.left_out_since[places],
         estimated_odd=found.estimated_odd,
         false_discovery_rate=found.options.false_discovery_rate,

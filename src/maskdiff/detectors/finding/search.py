@@ -151,8 +151,8 @@ def search(
         fold = ties.folds(min(n_folds, n), detector.seed)
         cross_fit = CrossFit.learn(detector, batches, fold, sampled & ~left_out, callback=part)
         scores.append(score := cross_fit.scores(batches, part))
-        tail = TailCounts.of(score) if tail is None else tail
-        before, left_out = left_out, _oddest(score, number_to_leave_out(tail, options.contamination, n))
+        tail = tail_of(score, options.contamination) if tail is None else tail
+        before, left_out = left_out, _oddest(score, tail.odd.number)
         if number > 1 and _same(before, left_out):
             break
         if number == 1 and not left_out.any() and len(set(numbers_of_folds)) == 1:
@@ -160,18 +160,12 @@ def search(
     assert tail is not None
     p_value = _p_values(score, tail)
     alarm = false_discovery_control(p_value) <= options.false_discovery_rate
-    odd = tail.odd if options.contamination == AUTO else _as_given(options.contamination, n)
-    return Found(cross_fit, tuple(scores), p_value, alarm, tuple(rounds), sampled, odd, options)
+    return Found(cross_fit, tuple(scores), p_value, alarm, tuple(rounds), sampled, tail.odd, options)
 
 
-def number_to_leave_out(tail: TailCounts, contamination: float | str, n: int) -> int:
-    """How many of n rows are taken to be odd."""
-    return tail.odd.number if isinstance(contamination, str) else round(contamination * n)
-
-
-def _as_given(contamination: float | str, n: int) -> OddEstimate:
-    number = round(float(contamination) * n)
-    return OddEstimate(number, number, number)
+def tail_of(score: FloatArray, contamination: float | str) -> TailCounts:
+    """How many rows are odd, and how likely each is: decided by the scores, or by the share that is given."""
+    return TailCounts.of(score, None if isinstance(contamination, str) else round(contamination * len(score)))
 
 
 def _check_number(n: int) -> None:

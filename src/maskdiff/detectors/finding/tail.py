@@ -112,8 +112,11 @@ class TailCounts:
     normal: FloatArray
 
     @classmethod
-    def of(cls, scores: FloatArray) -> TailCounts:
-        """From the scores of all rows, each by a model that did not see it; NaN where there is no evidence."""
+    def of(cls, scores: FloatArray, n_odd: int | None = None) -> TailCounts:
+        """From the scores of all rows, each by a model that did not see it; NaN where there is no evidence.
+
+        `n_odd` is how many rows are odd, where that is known.
+        """
         judged = np.flatnonzero(~np.isnan(scores))
         order = judged[np.argsort(scores[judged], kind="stable")]
         ordered, n = scores[order], len(order)
@@ -121,9 +124,9 @@ class TailCounts:
         if not n:
             return cls(NONE_ODD, normal)
         # Once it is known about how many are odd, the bulk of the others can be told from them.
-        number = _estimate(ordered, _expected(ordered, 0.0)).number
+        number = _estimate(ordered, _expected(ordered, 0.0)).number if n_odd is None else n_odd
         expected = _expected(ordered, number / n)
-        odd = _estimate(ordered, expected)
+        odd = _estimate(ordered, expected) if n_odd is None else OddEstimate(n_odd, n_odd, n_odd)
         # The heavier of the two families; of a family no fit that goes far astray.
         likely = np.maximum(np.median(expected[: len(_BULKS)], axis=0), expected[-1])
         normal[order] = _chances(ordered, likely, odd.number)

@@ -1,0 +1,155 @@
+"""`maskdiff find`: one file whose odd rows nobody knows; the odd ones out, ranked and with reasons."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from maskdiff.cli import options
+from maskdiff.cli.output import Output, counted, percent, printable
+
+if TYPE_CHECKING:
+    from maskdiff.jobs import FindSummary
+
+Names = list[str] | None
+# So many of the oddest rows are shown.
+_SHOWN = 5
+
+
+def find(
+    ctx: typer.Context,
+    rows: options.Rows,
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="The odd rows; - or nothing: a pipe.")] = "-",
+    report: Annotated[str | None, typer.Option(metavar="HTML", help="Write a page about all rows too.")] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Write a model too, learned from the rows that are not odd.")
+    ] = None,
+    false_discovery_rate: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the rows found that may be normal.")
+    ] = 0.1,
+    contamination: Annotated[
+        str, typer.Option(metavar="auto|SHARE", help="How many rows are odd; auto: their scores decide.")
+    ] = "auto",
+    group: Annotated[str | None, options.named("Rows with one value here never vouch for each other.")] = None,
+    order: Annotated[str | None, options.named("Time: rows are judged by those of other times.")] = None,
+    top: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Write N rows; unless given those found, at least 100.")
+    ] = None,
+    explain: Annotated[int, typer.Option(metavar="N", min=0, help="Name the N cells or tokens to blame.")] = 3,
+    text: Annotated[str | None, options.of_tokens("NAME", "Rows are texts: those of this column.")] = None,
+    sequence: Annotated[str | None, options.of_tokens("NAME", "Rows are lists of symbols, in this column.")] = None,
+    separator: Annotated[
+        str | None, options.of_tokens("TEXT", 'Split a --sequence that is a string here: " "; "" into characters.')
+    ] = None,
+    reconstructor: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="combined, mlp or kernel for tables; transformer or a model's folder else."),
+    ] = None,
+    columns: Annotated[Names, options.named("Only these columns; with commas between, or one at a time.")] = None,
+    drop: Annotated[Names, options.named("Not these columns.")] = None,
+    categorical: Annotated[Names, options.named("Read these as categories.")] = None,
+    numeric: Annotated[Names, options.named("Read these as numbers.")] = None,
+    dates: Annotated[Names, options.named("Read these as dates.")] = None,
+    seed: Annotated[int, typer.Option(help="Equal seeds find equal rows.")] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, ...")] = "auto",
+    prefix: Annotated[str, typer.Option(help="Before the names of the columns that are added.")] = "",
+    steps: Annotated[int | None, typer.Option(hidden=True, min=1)] = None,
+    format: options.Format = None,
+    delimiter: options.Delimiter = None,
+    quote: options.Quote = "auto",
+    encoding: options.Encoding = None,
+    on_bad_lines: options.OnBadLines = "error",
+    header: options.Header = None,
+    sheet: options.Sheet = None,
+    query: options.Query = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Find the odd rows of one file, where nobody knows which are normal: ranked, with the cells or tokens to blame."""
+    from maskdiff.detectors.finding.search import FindOptions
+    from maskdiff.errors import SettingError
+    from maskdiff.jobs import ColumnOptions, DetectorSettings, FindOutput, find_file
+
+    output: Output = ctx.obj
+    if output.json and out == "-":
+        raise SettingError("the rows and --json both want standard output. Name a file for the rows: -o FILE.")
+    output.to_stderr, output.outputs = out == "-", [path for path in (out, report, model) if path is not None]
+    began = time.monotonic()
+    settings = DetectorSettings(
+        text=text,
+        sequence=sequence,
+        separator=options.character(separator),
+        reconstructor=reconstructor,
+        steps=steps,
+        others={"device": device, "seed": seed, "progress": False},
+    )
+    with output.progress() as progress:
+        summary = find_file(
+            rows,
+            out,
+            detector=settings,
+            columns=ColumnOptions(columns or (), drop or (), categorical or (), numeric or (), dates or ()),
+            options=FindOptions(_share(contamination), false_discovery_rate),
+            group=group,
+            order=order,
+            output=FindOutput(top, explain, report, model, prefix, force),
+            reading=options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query),
+            callback=progress or None,
+        )
+    _show(output, summary, time.monotonic() - began)
+
+
+def _share(given: str) -> float | str:
+    from maskdiff.errors import SettingError
+
+    if given == "auto":
+        return given
+    try:
+        return float(given)
+    except ValueError:
+        message = f"contamination is the share of odd rows, such as 0.05, or auto; got {given!r}."
+        raise SettingError(message, setting="contamination") from None
+
+
+def _show(output: Output, summary: FindSummary, seconds: float) -> None:
+    odd = summary.estimated_odd
+    output.checks(summary.checks)
+    output.skipped(summary.skipped)
+    output.empty(summary.empty)
+    output.facts(
+        command="find",
+        rows=summary.rows,
+        found=summary.found,
+        written=summary.written,
+        estimated_odd={"number": odd.number, "low": odd.low, "high": odd.high},
+        left_out_of_learning=summary.left_out,
+        rounds=summary.rounds,
+        false_discovery_rate=summary.false_discovery_rate,
+        empty_rows=summary.empty,
+        first=summary.first[:_SHOWN],
+        outputs=output.outputs,
+        skipped_lines=summary.skipped.lines,
+        checks=[check.to_record() for check in summary.checks],
+        seconds=round(seconds, 3),
+    )
+    places = ", ".join("standard output" if path == "-" else printable(path) for path in output.outputs)
+    output.say(
+        f"{counted(summary.rows, 'row')}, about {odd.number:,} of them odd ({odd.low:,} to {odd.high:,})",
+        f"found {counted(summary.found, 'row')}; on average at most {percent(summary.false_discovery_rate)} of these "
+        "are normal",
+        *_oddest(summary),
+        f"wrote {places} in {seconds:.1f} s",
+    )
+
+
+def _oddest(summary: FindSummary) -> list[str]:
+    """The first few rows with their strongest reasons."""
+    lines = []
+    for row in summary.first[:_SHOWN]:
+        score = "no score" if row["anomaly_score"] is None else f"score {row['anomaly_score']:.2f}"
+        lines.append(f"  row {row['row']:>6,}  {score}  {printable('; '.join(row['reasons'][:2]))}")
+    return lines
