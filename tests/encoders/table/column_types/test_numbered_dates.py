@@ -164,3 +164,12 @@ def test_what_parts_of_the_rows_show_merges() -> None:
         assert list(found) == ["created_at"]
         assert (found["created_at"].column_type.name, found["created_at"].marks) == ("epoch_seconds", ("0",))
     assert first.found()["created_at"].doubt == whole.found()["created_at"].doubt
+
+
+def test_moments_are_shown_as_dates_and_other_cells_as_they_are() -> None:
+    encoder = fitted(pd.DataFrame({"created_at": [0, *SECONDS]}))
+    for cells in ([SECONDS[1], 0, None, 1e30], [str(SECONDS[1]), "0", None, "unknown"]):
+        table = pd.DataFrame({"created_at": pd.Series(cells, dtype=object)})
+        shown = encoder.display(table, range(4), ["created_at"] * 4)
+        assert shown[:3] == ["2024-01-04T12:37:00", "0", "missing"]
+        assert shown[3] == str(cells[3])

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from maskdiff.codes import FloatArray
 from maskdiff.encoders.table.arrays import canonical_texts
 from maskdiff.encoders.table.cells import moment_text
-from maskdiff.encoders.table.column_types.base import Found, Key, TextFit
+from maskdiff.encoders.table.column_types.base import Found, Key, TextFit, escaped
 from maskdiff.encoders.table.column_types.date_formats import COMPACT, MILLISECONDS, SECONDS, DateFormat
 from maskdiff.encoders.table.column_types.dates import FormattedDateType
 from maskdiff.encoders.table.marks import MOST_MARKED, MOST_MARKS, is_usual
@@ -76,6 +76,16 @@ class NumberedDateType(FormattedDateType):
         counts = column.array.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
         moments: FloatArray = counts * self.factor
         return np.where(np.abs(moments) < _MOST_TICKS, moments, np.nan)
+
+    def display(self, column: Column) -> list[str]:
+        """Moments as dates, for nobody reads 1727222400; 20240925 as it is."""
+        if self.factor is None:
+            return super().display(column)
+        values, index = column.distinct()
+        shown = zip(canonical_texts(values), self.keys(column, values), strict=True)
+        texts = [escaped(text) if key is None or text in self.marks else moment_text(int(key)) for text, key in shown]
+        texts.append("missing")
+        return [texts[place] for place in index.tolist()]
 
 
 class NumberedDateFit(TextFit):
