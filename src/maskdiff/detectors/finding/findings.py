@@ -27,14 +27,13 @@ class Findings(Verdicts):
     `p_value` is the share of the file's normal rows expected to score at least as high; that holds as far as a normal
     row is exchangeable with the rest of the file. `is_anomaly` marks the rows selected so that on average at most
     `false_discovery_rate` of them are normal. `estimated_odd` says how many of all rows are odd, with an interval.
-    `left_out` (N,) is the round from which on a row was not learned from, 0 for rows that always were. `codes` are
-    those of `detector`, which has learned from all rows that the last round did not leave out; `cross_fit` holds the
-    models that judged the rows.
+    `left_out` (N,) are the oddest rows, as many; `detector` has learned from all others, and `codes` are its codes.
+    `cross_fit` holds the models that judged the rows.
     """
 
     detector: Detector | None = None
     cross_fit: CrossFit | None = None
-    left_out: NDArray[np.int8] | None = None
+    left_out: BoolArray | None = None
     estimated_odd: OddEstimate = NONE_ODD
     false_discovery_rate: float = 0.1
 
@@ -92,7 +91,7 @@ def findings_of(found: Found, detector: Detector, rows: Any, places: NDArray[np.
         found.is_anomaly[places],
         detector=detector,
         cross_fit=found.cross_fit.take(places),
-        left_out=found.left_out_since[places],
+        left_out=found.left_out[places],
         estimated_odd=found.estimated_odd,
         false_discovery_rate=found.options.false_discovery_rate,
     )

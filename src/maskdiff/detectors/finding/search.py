@@ -1,8 +1,8 @@
 """The search: every row judged by a model that did not see it, in rounds that leave the oddest rows out of learning.
 
-The first round learns from all rows. How many of them are odd is decided by its scores (see `tail`), and so many of the
-oddest are left out of what the next round learns from; they are still judged. Rounds go on until the rows left out
-stay the same. N rows.
+The first round learns from all rows, and alone treats all alike: how many of them are odd is decided by its scores (see
+`tail`). The next rounds do not learn from the oddest rows, as many as that: an odd row that is learned from vouches for
+others of its kind. All rows are judged in every round, and rounds go on until the rows set aside stay the same. N rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SMALL = 1500
 _FOLDS_OF_SMALL, _FOLDS = (5, 5, 5), (2, 3)
 # From more rows nothing more is learned; those learned from are drawn at random.
 MOST_LEARNED = 200_000
-# Where so few of the rows left out change, another round would say the same.
+# Where so few of the rows set aside change, another round would say the same.
 _SAME = 0.05
 # Nothing is more certain than this: so many normal rows are to be expected above any score.
 _LEAST_EXPECTED = 0.01
@@ -91,9 +91,10 @@ class RowTies:
 class Found:
     """What was found out about N rows, without their cells.
 
-    `scores` are of each round, `p_value` and `is_anomaly` (N,) go by the last, whose models did not see `left_out`
-    (N,); `rounds` are the rows that each round left out. `p_value` is the number of normal rows expected to score as
-    high, as a share of all: ranks where the bulk is, and beyond it as many as the tail of the first scores allows.
+    `scores` are of each round, and `rounds` the rows that each did not learn from. `p_value` and `is_anomaly` (N,) go
+    by the last scores: a p-value is the number of normal rows expected to score as high, as a share of all, ranks where
+    the bulk is, and beyond it as many as the tail of the first scores allows. `left_out` (N,) are the oddest, as many
+    as are thought to be odd.
     """
 
     cross_fit: CrossFit
@@ -101,6 +102,7 @@ class Found:
     p_value: FloatArray
     is_anomaly: BoolArray
     rounds: tuple[BoolArray, ...]
+    left_out: BoolArray
     sampled: BoolArray
     estimated_odd: OddEstimate
     options: FindOptions
@@ -111,22 +113,9 @@ class Found:
         return self.scores[-1]
 
     @property
-    def left_out(self) -> BoolArray:
-        """The rows that the last round did not learn from."""
-        return self.rounds[-1]
-
-    @property
     def learned_from(self) -> BoolArray:
         """The rows to learn from: not left out, and drawn where there are too many."""
         return self.sampled & ~self.left_out
-
-    @property
-    def left_out_since(self) -> NDArray[np.int8]:
-        """The round from which on each row was left out for good, 0 for those that the last round learned from."""
-        since = np.zeros(len(self.score), np.int8)
-        for number, left_out in enumerate(self.rounds, start=1):
-            since = np.where(left_out, np.where(since > 0, since, number), 0).astype(np.int8)
-        return since
 
 
 def search(
@@ -144,23 +133,22 @@ def search(
     sampled = _sample(n, options.most_learned, detector.seed)
     rounds: list[BoolArray] = []
     scores: list[FloatArray] = []
-    left_out, tail = np.zeros(n, np.bool_), None
+    aside, tail = np.zeros(n, np.bool_), None
     for number, n_folds in enumerate(numbers_of_folds, start=1):
         part = _of_round(callback, number, len(numbers_of_folds))
-        rounds.append(left_out)
+        rounds.append(aside)
         fold = ties.folds(min(n_folds, n), detector.seed)
-        cross_fit = CrossFit.learn(detector, batches, fold, sampled & ~left_out, callback=part)
+        cross_fit = CrossFit.learn(detector, batches, fold, sampled & ~aside, callback=part)
         scores.append(score := cross_fit.scores(batches, part))
         tail = tail_of(score, options.contamination) if tail is None else tail
-        before, left_out = left_out, _oddest(score, tail.odd.number)
-        if number > 1 and _same(before, left_out):
-            break
-        if number == 1 and not left_out.any() and len(set(numbers_of_folds)) == 1:
+        before, aside = aside, _oddest(score, tail.odd.number)
+        if number > 1 and _same(before, aside):
             break
     assert tail is not None
     p_value = _p_values(score, tail)
     alarm = false_discovery_control(p_value) <= options.false_discovery_rate
-    return Found(cross_fit, tuple(scores), p_value, alarm, tuple(rounds), sampled, tail.odd, options)
+    left_out = _oddest(score, tail.odd.number)
+    return Found(cross_fit, tuple(scores), p_value, alarm, tuple(rounds), left_out, sampled, tail.odd, options)
 
 
 def tail_of(score: FloatArray, contamination: float | str) -> TailCounts:
