@@ -7,10 +7,13 @@ import pandas as pd
 import pytest
 
 from maskdiff import SequenceDetector, Steps, TableDetector, TextDetector, Training, load, save
+from maskdiff.detectors.dismissals import Dismissal
+from maskdiff.detectors.dismissed_cells import ColumnCells
 from maskdiff.errors import InputError, NoEvidenceWarning, SettingError
 from maskdiff.reconstructors import TransformerReconstructor
 
 from ..conftest import make_connections
+from ..handmade import codes_of
 
 ODD = pd.DataFrame(
     {
@@ -147,6 +150,31 @@ def test_sequences_are_dismissed_by_their_odd_symbols():
     assert detector.is_anomaly(rows).all()
     detector.dismiss(rows[:1])
     assert detector.is_anomaly(rows).tolist() == [False, True]
+
+
+class Texts:
+    """An encoder that shows cells as their codes."""
+
+    def __init__(self, codes):
+        self.codes = codes
+
+    def display(self, X, rows, fields):
+        return [str(self.codes.values[i, j]) for i, j in zip(rows, fields, strict=True)]
+
+    def notes(self, X, rows, fields):
+        return [""] * len(rows)
+
+
+@pytest.mark.parametrize("scope", ["same cells", "same pattern"])
+def test_a_cell_that_raises_an_alarm_by_itself_is_named_and_keeps_other_rules_from_the_row(scope):
+    codes = codes_of([[0, 1, 1], [0, 1, 0], [0, 1, 1], [1, 0, 0]])
+    contributions = np.array([[5.0, 1.0, 1.0]] * 4)
+    beyond = np.array([[-1.0, -1.0, 2.0], [-1.0, -1.0, -1.0], [-1.0, 2.0, 2.0], [-1.0, -1.0, -1.0]])
+    cells = ColumnCells(None, codes, contributions, Texts(codes), beyond)
+    first, second, *_ = cells.odd(scope)
+    assert [cell.column for cell in first] == ["f0", "f2"]
+    assert cells.fits(Dismissal(1, scope, first)).tolist() == [True, False, False, False]
+    assert cells.fits(Dismissal(2, scope, second)).tolist() == [False, True, False, False]
 
 
 def test_a_scope_there_is_not_is_refused(detector):

@@ -136,7 +136,7 @@ class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
         threshold = self.threshold(false_alarm_rate)
         alarm_score, cells = self._alarm(codes, found, threshold)
         raised = alarm_score > threshold
-        rule = self._rules_about(X, codes, found.contributions)
+        rule = self._rules_about(X, codes, found.contributions, cells)
         return self._verdicts(
             found.score,
             alarm_score,

@@ -24,15 +24,25 @@ SURELY_ODD, PERHAPS_ODD = ODD_FRACTION + _DOUBT, ODD_FRACTION - _DOUBT
 
 
 class ColumnCells:
-    """The cells of N rows of a table, X, as a fitted encoder reads them."""
+    """The cells of N rows of a table, X, as a fitted encoder reads them.
 
-    def __init__(self, X: Any, codes: Codes, contributions: FloatArray, encoder: Any) -> None:
-        self.X, self.codes, self.contributions, self.encoder = X, codes, contributions, encoder
+    `beyond` (N, F) is how much odder than it takes each cell is to raise an alarm by itself; None: no cell can.
+    """
+
+    def __init__(
+        self, X: Any, codes: Codes, contributions: FloatArray, encoder: Any, beyond: FloatArray | None = None
+    ) -> None:
+        self.X, self.codes, self.contributions, self.encoder, self.beyond = X, codes, contributions, encoder, beyond
+
+    def _odd(self, rows: NDArray[np.int64] | slice, *, surely: bool) -> BoolArray:
+        """Which cells of these rows carry an alarm: with much of the score, with a new value, or by themselves."""
+        fraction = SURELY_ODD if surely else PERHAPS_ODD
+        odd = odd_mask(self.contributions[rows], self.codes.known[rows], fraction)
+        return odd if self.beyond is None else odd | (self.beyond[rows] > (_DOUBT if surely else -_DOUBT))
 
     def odd(self, scope: str) -> list[tuple[DismissedCell, ...]]:
         """The cells of each row that a rule names, the strongest first."""
-        mask = odd_mask(self.contributions, self.codes.known, PERHAPS_ODD)
-        row, field = np.nonzero(mask)
+        row, field = np.nonzero(self._odd(slice(None), surely=False))
         order = np.lexsort((-self.contributions[row, field], row))
         row, field = row[order], field[order]
         values, notes = (texts(self.X, row, field) for texts in (self.encoder.display, self.encoder.notes))
@@ -58,12 +68,11 @@ class ColumnCells:
         at = [self.codes.schema.names.index(cell.column) for cell in rule.cells]
         wanted = np.array([cell.code for cell in rule.cells])
         rows = np.flatnonzero((self.codes.values[:, at] == wanted).all(axis=1))
-        contributions, known = self.contributions[rows], self.codes.known[rows]
-        others = odd_mask(contributions, known, SURELY_ODD)
+        others = self._odd(rows, surely=True)
         others[:, at] = False
         fit = ~others.any(axis=1)
         if rule.scope == SAME_CELLS:
-            fit &= odd_mask(contributions, known, PERHAPS_ODD)[:, at].all(axis=1)
+            fit &= self._odd(rows, surely=False)[:, at].all(axis=1)
         rows = rows[fit]
         for j, cell in zip(at, rule.cells, strict=True):
             if cell.compared != CODE and len(rows):

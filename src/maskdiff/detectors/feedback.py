@@ -15,6 +15,7 @@ from maskdiff.encoders.tokens.tokenized import TokenWindows
 from maskdiff.errors import InputError
 
 if TYPE_CHECKING:
+    from maskdiff.detectors.cell_alarms import CellVerdicts
     from maskdiff.detectors.verdicts import Verdicts
 
 
@@ -28,12 +29,14 @@ class Feedback:
 
         def judge(self, X: Any, false_alarm_rate: float | None = None) -> Verdicts: ...
 
+        def threshold(self, false_alarm_rate: float | None = None) -> float: ...
+
     def dismiss(self, X: Any, scope: str = SAME_CELLS) -> list[Dismissal]:
         """Let the alarms of these rows, judged fine, not come back, nor those of their like; the rules, one a row.
 
         A rule is made from a row's odd cells: those that add at least half as much to its score as the strongest one,
-        and in tables those with a value never seen. Alarms it is about are no alarms any more. Scores and p-values
-        stay as they are, and alarms can only become fewer.
+        and in tables those with a value never seen and those that raise an alarm by themselves. Alarms it is about are
+        no alarms any more. Scores and p-values stay as they are, and alarms can only become fewer.
 
         scope="same cells": rows whose odd cells are the same, with the same values; of tokens, whose odd tokens are the
         same ones, wherever they stand. The other cells do not matter, as they are not odd.
@@ -59,7 +62,7 @@ class Feedback:
         """
         check_scope(scope)
         verdicts = self.judge(X)
-        found = self._cells(X, verdicts.codes, verdicts.contributions).odd(scope)
+        found = self._cells(X, verdicts.codes, verdicts.contributions, verdicts.cells).odd(scope)
         without = next((i for i, cells in enumerate(found) if not cells), None)
         if without is not None:
             raise InputError(f"row {verdicts.labels[without]} has no odd cell that a rule could name: leave it out.")
@@ -75,18 +78,29 @@ class Feedback:
         check_is_fitted(self)
         self.dismissals_ = self.dismissals_.without(number)
 
-    def _cells(self, X: Any, codes: Codes, contributions: FloatArray) -> ColumnCells | TokenCells:
+    def _cells(
+        self, X: Any, codes: Codes, contributions: FloatArray, cells: CellVerdicts | None
+    ) -> ColumnCells | TokenCells:
         if isinstance(codes, TokenWindows):
             return TokenCells(codes, contributions)
-        return ColumnCells(X, codes, contributions, self.encoder_)
+        # At the detector's own rate, so that what a rule is about does not change with the rate rows are judged at.
+        above = None if cells is None else self._cell_threshold(self.threshold())
+        beyond = None if cells is None or above is None else cells.oddness - above
+        return ColumnCells(X, codes, contributions, self.encoder_, beyond)
 
-    def _rules_about(self, X: Any, codes: Codes, contributions: FloatArray) -> NDArray[np.int64] | None:
+    def _cell_threshold(self, threshold: float) -> float | None:
+        """How odd a cell has to be to raise an alarm by itself where rows must be above a threshold: none can here."""
+        return None
+
+    def _rules_about(
+        self, X: Any, codes: Codes, contributions: FloatArray, cells: CellVerdicts | None
+    ) -> NDArray[np.int64] | None:
         """The number of the first rule that is about each row, 0 for none, shape (N,); None where there is no rule."""
         if not self.dismissals_:
             return None
         n_rows = codes.n_rows if isinstance(codes, TokenWindows) else len(codes)
         found = np.zeros(n_rows, dtype=np.int64)
-        cells = self._cells(X, codes, contributions)
+        of_rows = self._cells(X, codes, contributions, cells)
         for rule in self.dismissals_.rules:
-            found[(found == 0) & cells.fits(rule)] = rule.number
+            found[(found == 0) & of_rows.fits(rule)] = rule.number
         return found

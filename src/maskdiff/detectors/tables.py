@@ -233,6 +233,10 @@ class TableDetector(Detector):
         log_odds, none = alarms.cells.log_odds(codes, found.surprise), np.zeros(codes.values.shape)
         return CellVerdicts(none, log_odds if alarms.cells.asks else None, CellCalibration.of(none), np.inf)
 
+    def _cell_threshold(self, threshold: float) -> float | None:
+        lift = self.cell_alarms_.lift
+        return None if lift is None else lift.cell_threshold(threshold)
+
     def _cells_to_state(self) -> State:
         return self.cell_alarms_.to_state()
 
