@@ -24,6 +24,10 @@ def test_an_explanation_has_the_same_columns_everywhere(case, detector):
 
 def test_all_cells_together_carry_the_whole_score(case, detector):
     scores, contributions = detector.anomaly_score(case.rows), detector.contributions(case.rows)
+    cells = detector.judge(case.rows).cells
+    if cells is not None and cells.log_odds is not None:  # cells that hold what was expected are no reasons
+        np.testing.assert_allclose(contributions.sum(axis=1), scores)
+        return
     table = detector.explain(case.rows, top=ALL_CELLS)
     named, share = (table.groupby("row")[name].sum().to_numpy() for name in ("contribution", "share"))
     # A cell that takes away from the score is not named; the others then carry more than all of it.
@@ -35,11 +39,16 @@ def test_all_cells_together_carry_the_whole_score(case, detector):
 
 
 def test_shares_are_parts_of_the_score_and_the_strongest_cells_come_first(case, detector):
-    scores = detector.anomaly_score(case.rows)
+    verdicts = detector.judge(case.rows)
     table = detector.explain(case.rows, top=ALL_CELLS)
-    np.testing.assert_allclose(table["share"], table["contribution"] / scores[table["row"]])
-    for _, cells in table.groupby("row"):
-        assert (np.diff(cells["contribution"]) <= 0).all()
+    np.testing.assert_allclose(table["share"], table["contribution"] / verdicts.anomaly_score[table["row"]])
+    strength = table["contribution"]
+    if verdicts.cells is not None and verdicts.cells.log_odds is not None:  # single cells were asked about
+        place = [field.name for field in detector.encoder_.schema_].index
+        strength = pd.Series(verdicts.cells.log_odds[table["row"], table["column"].map(place)], table.index)
+        assert (table.groupby("row").size() <= np.maximum((verdicts.cells.log_odds > 0).sum(axis=1), 1)).all()
+    for _, of_row in strength.groupby(table["row"]):
+        assert (np.diff(of_row) <= 0).all()
 
 
 def test_the_first_cells_are_the_strongest_of_all(case, detector):
