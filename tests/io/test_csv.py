@@ -242,3 +242,37 @@ def test_a_frequent_value_in_the_first_line_is_no_name(tmp_path):
         assert texts(path).num_rows == 6
     many = csv_file(tmp_path, "label\ttext\nham\tsee you\nspam\twin\nham\tok\nlabel\ttext\n" * 3, "b.tsv")
     assert texts(many)["label"].to_pylist() == ["ham", "spam", "ham"] * 3
+
+
+TABLE = "day;sum;by\n1;5,5;A\n2;7,25;A\n3;8,0;B\n4;9,5;B\n"
+
+
+@pytest.mark.parametrize("above", ["Report, of May\n", "Report\nby: me\n\n", "Report;;\n;;\n"])
+def test_titles_above_the_header_are_left_out_with_a_notice(above, tmp_path):
+    path = csv_file(tmp_path, above + TABLE)
+    with (
+        pytest.warns(ReadingWarning, match=r"lines above the header left out: [12] \(Report"),
+        open_rows(str(path)) as rows,
+    ):
+        table = pa.Table.from_batches(list(rows.batches()), rows.schema)
+    assert table["sum"].to_pylist() == ["5,5", "7,25", "8,0", "9,5"]
+    found = rows.skipped
+    assert found.total == found.rows + found.comments + found.blank + 1
+
+
+def test_a_bad_line_below_a_title_is_named_by_its_line(tmp_path):
+    with pytest.warns(ReadingWarning), pytest.raises(BadLineError, match="line 8: 2 cells, where the header has 3"):
+        texts(csv_file(tmp_path, f"Report\n\n{TABLE}5;6\n"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["events\nA|B|C\nA|B|D\nA|C|C\nB|B|C\n", "note\na;b;c\nd;e;f\ng;h;i\n", "a\n1;2;3\n4;5;6\n7;8;9\n1;1;1\n"],
+)
+def test_the_name_of_a_single_column_is_no_title(content, tmp_path):
+    assert texts(csv_file(tmp_path, content)).schema.names == content.split("\n")[:1]
+
+
+def test_byte_order_marks_of_files_put_together_are_no_part_of_a_header(tmp_path):
+    path = csv_file(tmp_path, "\ufeffa,b\n1,2\n\ufeffa,b\n3,4\n")
+    assert texts(path).to_pydict() == {"a": ["1", "3"], "b": ["2", "4"]}

@@ -11,24 +11,21 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any
 
-from maskdiff.encoders.table.cells import parse_number
 from maskdiff.errors import BadLineError, EmptyTableError, ReadingWarning
 from maskdiff.io.csv_quotes import glues_lines
+from maskdiff.io.header import FEWEST_BELOW, looks_like_data, title_rows
 from maskdiff.io.rows import AUTO, ReadOptions
 
 DELIMITERS = (",", ";", "\t", "|")
 _ROWS_TO_LOOK_AT = 20
 _ROWS_BELOW = 200
-_FEWEST_BELOW = 3
 _NEARLY_ALL = 0.9
-# A value in so many of the rows below is no name.
-_OFTEN = 0.05
+_LONGEST_TITLE = 40
 _SEPARATOR = re.compile(r'^"?sep=(.)"?$', re.IGNORECASE)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
-_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?")
 
 # A cell may hold a whole document; the module's own limit is 128 kB.
 csv.field_size_limit(1 << 30)
@@ -81,12 +78,18 @@ def find_layout(text: str, name: str, reading: ReadOptions, *, complete: bool) -
     if reading.quote == AUTO and quote is not None and glues_lines(body, delimiter, quote, complete=complete):
         layout = replace(layout, quote=None)
         _warn(f'{name}: the quotes (") do not pair, so they are read as part of the cells.', "quote")
-    first = list(islice((cells for _, cells in layout.records(_lines(text), name)), _ROWS_BELOW + 1))
+    records = list(islice(layout.records(_lines(text), name), _ROWS_BELOW + 1))
+    first = [cells for _, cells in records]
     if not first:
         raise EmptyTableError(f"{name} is empty: there is not even a line with the names of the columns.")
     if comments:
         _warn(f"{name}: comment lines above the header left out: {comments}.")
-    return _with_names(layout, first, name, reading)
+    titles = title_rows(first) if reading.header is not False else 0
+    if titles:
+        shown = " ".join(cell for cell in first[0] if cell.strip())[:_LONGEST_TITLE]
+        _warn(f"{name}: lines above the header left out: {titles} ({shown}).")
+        layout = replace(layout, above=records[titles][0] - 1, comments=comments + titles)
+    return _with_names(layout, first[titles:], name, reading)
 
 
 def _with_names(layout: CsvLayout, first: list[list[str]], name: str, reading: ReadOptions) -> CsvLayout:
@@ -119,7 +122,7 @@ def _unnamed_columns(width: int, below: list[list[str]]) -> tuple[int, bool]:
         return 0, True
     if not any(cell.strip() for row in below for cell in row[width:]):
         return widest - width, True
-    return (1, False) if widest == width + 1 and rows >= _FEWEST_BELOW else (0, True)
+    return (1, False) if widest == width + 1 and rows >= FEWEST_BELOW else (0, True)
 
 
 def _warn(message: str, setting: str | None = None) -> None:
@@ -168,51 +171,12 @@ def sniffed(text: str, quote: str | None = '"') -> str:
     def quality(delimiter: str) -> tuple[int, int]:
         reader = _reader(_lines(text), delimiter, quote)
         try:
-            widths = [len(row) for row in islice(reader, _ROWS_TO_LOOK_AT) if row]
+            rows = [row for row in islice(reader, _ROWS_TO_LOOK_AT) if row]
         except csv.Error:
             return 0, 0
+        widths = [len(row) for row in rows[title_rows(rows) :]]
         if not widths or widths[0] == 1:
             return 0, 0
         return 2 * Counter(widths)[widths[0]] // len(widths), widths[0]
 
     return max(DELIMITERS, key=quality)
-
-
-# Header --------------------------------------------------------------------------------------------------------------
-
-
-def looks_like_data(first: list[str], below: list[list[str]]) -> bool:
-    """Whether the first line is a row like those below it, and not the names of the columns.
-
-    Where columns below hold only numbers or only dates, the first line has to hold the same in each of them; where a
-    column of texts has values that come again, the first line has to hold one of them, and in a single such column one
-    that is frequent.
-
-    >>> looks_like_data(["cat", "4.5"], [["dog", "7.5"], ["cat", "4"], ["dog", "8"]])
-    True
-    >>> looks_like_data(["pet", "weight"], [["dog", "7.5"], ["cat", "4"], ["dog", "8"]])
-    False
-    """
-    rows = [row for row in below if len(row) == len(first) and row != first]
-    if len(rows) < _FEWEST_BELOW or not all(cell.strip() for cell in first) or _counts_up(first):
-        return False
-    columns = [[cell for cell in column if cell.strip()] for column in zip(*rows, strict=True)]
-    typed = [(name, column) for name, column in zip(first, columns, strict=True) if column and _type(column)]
-    if not all(_type([name]) == _type(column) for name, column in typed):
-        return False
-    texts = [(name, column) for name, column in zip(first, columns, strict=True) if column and not _type(column)]
-    again = [column.count(name) for name, column in texts if len(set(column)) <= 0.7 * len(column)]
-    often = any(count >= max(_FEWEST_BELOW, _OFTEN * len(rows)) for count in again)
-    return all(again) and (len(again) > 1 or often or bool(typed and (again or not texts)))
-
-
-def _type(cells: list[str]) -> str | None:
-    if all(_DATE.fullmatch(cell.strip()) for cell in cells):
-        return "date"
-    return "number" if all(parse_number(cell.strip()) is not None for cell in cells) else None
-
-
-def _counts_up(names: list[str]) -> bool:
-    """Whether the numbers among the names count up by one, as numbered columns and years do."""
-    numbers = [number for number in map(parse_number, names) if number is not None]
-    return len(numbers) > 1 and all(b - a == 1 for a, b in pairwise(numbers))

@@ -17,7 +17,8 @@ def are_cells(batch: pa.RecordBatch, cells: Sequence[str]) -> pa.Array | None:
     """
     found = None
     for column, cell in zip(batch.columns, cells, strict=True):
-        same = pc.equal(pc.utf8_trim_whitespace(column.fill_null("")), cell)
+        # Files put together may each begin with a byte-order mark.
+        same = pc.equal(pc.utf8_trim_whitespace(pc.utf8_ltrim(column.fill_null(""), "\ufeff")), cell)
         found = same if found is None else pc.and_(found, same)
         if not pc.any(found).as_py():
             return None

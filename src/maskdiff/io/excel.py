@@ -10,7 +10,7 @@ from typing import Any
 from maskdiff.errors import EmptyTableError, InputError, ReadingWarning, SettingError
 from maskdiff.io.base import Format
 from maskdiff.io.cell_rows import CellRows
-from maskdiff.io.csv_layout import looks_like_data
+from maskdiff.io.header import looks_like_data
 from maskdiff.io.rows import ReadOptions
 from maskdiff.io.streams import ByteSource
 

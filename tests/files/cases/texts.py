@@ -124,4 +124,25 @@ ENCODINGS = [
     encoded("no_last_line_end", text().rstrip("\n").encode()),
 ]
 
-CASES = [*QUOTES, *LAYOUTS, *ENCODINGS]
+ROWS = text().split("\n", 1)[1]
+
+
+def odd(name: str, content: str, ending: str = ".csv", notice: str | None = None) -> Case:
+    return Case(f"layout_{name}", CITY_COLUMNS, content.encode(), ending, rows=4, notice=notice)
+
+
+ODD_LINES = [
+    odd("header_once_more", text().replace('Köln;"3,75"', 'city;amount\nKöln;"3,75"')),
+    odd("delimiters_alone", text() + ";\n;\n"),
+    odd("delimiter_too_many", "city;amount\n" + ROWS.replace("\n", ";\n")),
+    odd("tabs_named_xls", text().replace(";", "\t"), ".xls", "is named like excel, but holds csv"),
+    Case(
+        "layout_titles",
+        {**CITY_COLUMNS, "by": Expected(CATEGORY, "A")},
+        ("Umsatz im Mai\n\ncity;amount;by\n" + ROWS.replace("\n", ";A\n")).encode(),
+        rows=4,
+        notice="lines above the header left out: 1 (Umsatz im Mai)",
+    ),
+]
+
+CASES = [*QUOTES, *LAYOUTS, *ENCODINGS, *ODD_LINES]
