@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from scipy.stats import false_discovery_control
 
 from maskdiff.calibration import CellCalibration
 from maskdiff.errors import CalibrationError, ModelFileError
@@ -51,3 +52,14 @@ def test_it_is_stored_and_checked():
         CellCalibration.from_tensor(calibration.to_tensor().flip(0), 3)
     with pytest.raises(ModelFileError):
         CellCalibration.from_tensor(torch.full((4, 3), torch.nan), 3)
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.1, 0.5])
+def test_a_selection_is_benjamini_and_hochbergs(rate):
+    rng = np.random.default_rng(4)
+    calibration = CellCalibration.of(rng.exponential(size=(60, 4)))
+    oddness = rng.exponential(size=(50, 4)) + 6 * (rng.random((50, 4)) < 0.1)
+    everywhere = calibration.oddness_CF.ravel()
+    reached = (everywhere[:, None] >= oddness.astype(np.float32).ravel()).sum(axis=0)
+    adjusted = false_discovery_control((1 + reached) / (1 + everywhere.size))
+    np.testing.assert_array_equal(calibration.select(oddness, rate).ravel(), adjusted <= rate)

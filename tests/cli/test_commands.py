@@ -37,7 +37,7 @@ def test_fit_shows_how_each_column_was_read_and_the_threshold(home, tmp_path):
     assert lines["retries"].endswith("%")
     assert lines["day"] == "date 10 bins"
     threshold = maskdiff.load(tmp_path / "m.maskdiff").threshold()
-    assert lines["threshold"].startswith(f"{threshold:.4g}: at most 1% of normal rows")
+    assert lines["alarm"].startswith(f"above a score of {threshold:.4g}: at most 1% of normal rows")
     assert "\x1b" not in said.out + said.err
     assert said.err == ""
 

@@ -10,6 +10,8 @@ from maskdiff import KernelReconstructor, ProbeGrid, TableDetector
 from maskdiff.detectors import display
 from maskdiff.errors import LeftOutWarning
 
+from ..wrong_cells import contract_detector
+
 
 @pytest.fixture
 def detector(normal_rows):
@@ -22,6 +24,12 @@ def test_a_fitted_detector_says_what_it_reads_and_when_it_raises_an_alarm(detect
     assert f"Alarm above a score of {detector.threshold():.4g}, which at most 5% of normal rows reach." in page
     assert "<td>protocol</td><td>category</td><td>3</td>" in page
     assert all(source in page for source in detector.evidence_.describe())
+
+
+def test_the_other_way_to_an_alarm_is_named_where_one_cell_is_enough():
+    detector = contract_detector()
+    both = f"Alarm above a score of {detector.threshold():.4g}, or where one cell is odder than"
+    assert f"{both} {detector.cell_threshold():.4g}, which" in detector._repr_html_()
 
 
 def test_scikit_learns_own_display_is_still_there(detector):

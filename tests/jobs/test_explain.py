@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -13,6 +14,7 @@ from maskdiff.io import ReadOptions
 from maskdiff.jobs import explain_rows
 
 from ..conftest import make_connections
+from ..wrong_cells import contract_detector, wrong_cells
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +74,18 @@ def test_it_has_to_be_said_which_row(which, detector, path):
 def test_a_rate_out_of_range_is_refused(detector, path):
     with pytest.raises(CalibrationError, match="between 0 and 1"):
         explain_rows(detector, path, 1, false_alarm_rate=0)
+
+
+def test_a_row_that_is_an_alarm_by_one_cell_alone_says_so(tmp_path):
+    detector, rows = contract_detector(), wrong_cells()
+    rows.to_csv(tmp_path / "new.csv", index=False)
+    verdicts = detector.judge(rows, 0.05)
+    by_cell = np.flatnonzero(verdicts.is_anomaly & (verdicts.anomaly_score <= detector.threshold(0.05)))
+    assert len(by_cell)
+    (found,) = explain_rows(detector, str(tmp_path / "new.csv"), row=int(by_cell[0]) + 1, false_alarm_rate=0.05)
+    assert found.by_cells_alone
+    assert found.alarm_cells == found.to_record()["alarm_cells"] == [found.cells["column"].iloc[0]]
+    calm = int(verdicts.alarm_score.argmin()) + 1
+    (found,) = explain_rows(detector, str(tmp_path / "new.csv"), row=calm, false_alarm_rate=0.05)
+    assert not found.by_cells_alone
+    assert found.alarm_cells == []

@@ -1,7 +1,7 @@
 """What a score means: p-values, thresholds and selections of rows and of cells, from normal rows not trained on."""
 
-from maskdiff.calibration.cells import CellCalibration
+from maskdiff.calibration.cells import CellCalibration, CellSelection
 from maskdiff.calibration.lift import Lift
 from maskdiff.calibration.rows import DEFAULT_RATE, Calibration
 
-__all__ = ["DEFAULT_RATE", "Calibration", "CellCalibration", "Lift"]
+__all__ = ["DEFAULT_RATE", "Calibration", "CellCalibration", "CellSelection", "Lift"]

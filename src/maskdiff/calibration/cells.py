@@ -6,12 +6,13 @@ N rows, F fields, C calibration rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from maskdiff.codes import BoolArray, FloatArray
+from maskdiff.codes import BoolArray, FloatArray, IntArray
 from maskdiff.errors import CalibrationError
 from maskdiff.state import check
 from maskdiff.state.tensors import check_tensor
@@ -53,14 +54,9 @@ class CellCalibration:
 
         Benjamini-Hochberg over all cells handed in, by their p-values among the cells of all columns.
         """
-        from scipy.stats import false_discovery_control
-
-        if not 0 < false_discovery_rate < 1:
-            raise CalibrationError(f"false_discovery_rate must lie between 0 and 1; got {false_discovery_rate}.")
-        if not oddness.size:
-            return np.zeros(oddness.shape, dtype=np.bool_)
-        adjusted: FloatArray = false_discovery_control(self.p_values_among_all(oddness), axis=None)
-        return adjusted.reshape(oddness.shape) <= false_discovery_rate
+        selection = CellSelection(self, false_discovery_rate)
+        reached = selection.add(oddness)
+        return reached <= selection.most_reached()
 
     def p_values_among_all(self, oddness: FloatArray) -> FloatArray:
         """How likely any cell of a normal row is to be at least this odd, (N, F).
@@ -68,9 +64,16 @@ class CellCalibration:
         One column has too few calibration rows to tell the oddest of many cells apart; all columns together, whose
         oddness is on one scale, have enough.
         """
-        everywhere = np.sort(self.oddness_CF, axis=None)
-        reached = len(everywhere) - np.searchsorted(everywhere, oddness.astype(np.float32), side="left")
-        return np.asarray((1.0 + reached) / (len(everywhere) + 1.0), dtype=np.float64)
+        return np.asarray((1.0 + self.reached(oddness)) / (self.oddness_CF.size + 1.0), dtype=np.float64)
+
+    def reached(self, oddness: FloatArray) -> IntArray:
+        """How many cells of calibration rows, whatever their column, are at least as odd as each of these, (N, F)."""
+        below = np.searchsorted(self._everywhere, oddness.astype(np.float32), side="left")
+        return self.oddness_CF.size - below
+
+    @cached_property
+    def _everywhere(self) -> FloatArray:
+        return np.sort(self.oddness_CF, axis=None)
 
     def to_tensor(self) -> Tensor:
         """The sorted oddness, as a model file holds it."""
@@ -82,3 +85,43 @@ class CellCalibration:
         check_tensor("cell_calibration", oddness, (None, n_fields), torch.float32)
         check(bool((oddness.diff(dim=0) >= 0).all()), "its calibration of cells is not in order")
         return cls(oddness.numpy().copy())
+
+
+class CellSelection:
+    """Which cells of a table that comes in batches are to be reported together: Benjamini-Hochberg over all of them.
+
+    A cell's p-value is one of a few, its place among the calibration cells, so that counts of these are all it takes.
+    """
+
+    def __init__(self, calibration: CellCalibration, false_discovery_rate: float) -> None:
+        if not 0 < false_discovery_rate < 1:
+            raise CalibrationError(f"false_discovery_rate must lie between 0 and 1; got {false_discovery_rate}.")
+        self.calibration, self.rate = calibration, false_discovery_rate
+        n_cells = calibration.oddness_CF.size
+        self._p_values = (1.0 + np.arange(n_cells + 1)) / (n_cells + 1.0)
+        self._counts = np.zeros(n_cells + 1, np.int64)
+
+    @property
+    def reachable(self) -> int:
+        """No cell that more calibration cells reach is ever selected, whatever other cells there are."""
+        return int(np.searchsorted(self._p_values, self.rate, side="right")) - 1
+
+    def add(self, oddness: FloatArray) -> IntArray:
+        """Count the cells of one more batch; how many calibration cells reach each of them, (N, F)."""
+        reached = self.calibration.reached(oddness)
+        self._counts += np.bincount(reached.ravel(), minlength=len(self._counts))
+        return reached
+
+    def most_reached(self) -> int:
+        """The cells to report are those that at most so many calibration cells reach; -1 for none.
+
+        >>> calibration = CellCalibration.of(np.arange(99.0).reshape(33, 3))
+        >>> selection = CellSelection(calibration, 0.1)
+        >>> reached = selection.add(np.array([[200.0, 5.0, 7.0], [97.5, 9.0, 40.0]]))
+        >>> (reached <= selection.most_reached()).tolist()
+        [[True, False, False], [True, False, False]]
+        """
+        at_least = np.cumsum(self._counts)
+        total = at_least[-1]
+        passing = np.flatnonzero((at_least > 0) & (self._p_values * total <= self.rate * at_least))
+        return int(passing[-1]) if len(passing) else -1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from maskdiff.cli import options
-from maskdiff.cli.output import Output, counted, percent, printable, table
+from maskdiff.cli.output import Output, counted, or_one_cell, percent, printable, table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -178,6 +178,7 @@ def _show(output: Output, summary: FitSummary, out: str, resumed_at: int | None,
         columns=columns,
         false_alarm_rate=rate,
         threshold=threshold,
+        cell_threshold=detector.cell_threshold(),
         calibration_rows=held_out,
         resumed_at=resumed_at,
         skipped_lines=summary.skipped.lines,
@@ -188,8 +189,8 @@ def _show(output: Output, summary: FitSummary, out: str, resumed_at: int | None,
         _column_table(columns),
         "",
         f"learned from {counted(summary.rows, 'row')} of {printable(summary.source)} in {seconds:.1f} s{begun}",
-        f"threshold {threshold:.4g}: at most {percent(rate)} of normal rows score above it "
-        f"(calibrated on {counted(held_out, 'row')})",
+        f"alarm above a score of {threshold:.4g}{or_one_cell(detector.cell_threshold())}: "
+        f"at most {percent(rate)} of normal rows (calibrated on {counted(held_out, 'row')})",
         f"wrote {printable(out)} ({Path(out).stat().st_size / 1000:,.0f} kB)",
     )
 

@@ -43,7 +43,6 @@ def inspect(
         dismissals=[rule.to_record() for rule in detector.dismissals_.rules],
         versions=versions,
     )
-    thresholds = ", ".join(f"{gamma:.4g} ({percent(float(rate))})" for rate, gamma in calibration["thresholds"].items())
     output.say(
         f"{printable(Path(model).name)}: {counted(len(columns), 'column')}, "
         f"calibrated on {counted(calibration['rows'], 'normal row')}",
@@ -52,7 +51,7 @@ def inspect(
         "",
         table(("setting", "value"), ((name, str(value)) for name, value in settings.items())),
         "",
-        f"thresholds (and their false-alarm rates): {thresholds}",
+        *_thresholds(calibration),
         *_rules(detector),
         f"versions: {', '.join(f'{name} {number}' for name, number in versions.items())}",
     )
@@ -99,7 +98,24 @@ def _calibration(detector: TableDetector) -> dict[str, Any]:
         "highest_score": float(calibration.scores[-1]),
         "false_alarm_rate": own,
         "thresholds": {f"{rate:g}": calibration.threshold(rate) for rate in rates},
+        "cell_thresholds": {
+            f"{rate:g}": above for rate in rates if (above := detector.cell_threshold(rate)) is not None
+        },
     }
+
+
+def _thresholds(calibration: dict[str, Any]) -> list[str]:
+    """What a row must score above, and how odd a cell must be, for an alarm at each rate."""
+    heads = {
+        "thresholds": "alarm above a score of",
+        "cell_thresholds": "or where one cell is odder than",
+    }
+    return [
+        f"{head} (and the false-alarm rate): "
+        + ", ".join(f"{gamma:.4g} ({percent(float(rate))})" for rate, gamma in calibration[name].items())
+        for name, head in heads.items()
+        if calibration[name]
+    ]
 
 
 def _rules(detector: TableDetector) -> list[Any]:

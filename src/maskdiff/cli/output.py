@@ -233,6 +233,15 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g}%"
 
 
+def or_one_cell(above: float | None) -> str:
+    """The other way to an alarm beside a row's score, where one cell can raise it.
+
+    >>> or_one_cell(9.12345), or_one_cell(None)
+    (', or where one cell is odder than 9.123', '')
+    """
+    return "" if above is None else f", or where one cell is odder than {above:.4g}"
+
+
 def _plain(value: Any) -> Any:
     """Values JSON knows; what is no number is null."""
     if isinstance(value, dict):

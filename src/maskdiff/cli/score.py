@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from maskdiff.cli import options
-from maskdiff.cli.output import Output, counted, percent, printable
+from maskdiff.cli.output import Output, counted, or_one_cell, percent, printable
 
 if TYPE_CHECKING:
     from maskdiff.jobs import ScoreSummary
@@ -97,6 +97,7 @@ def _promise_facts(summary: ScoreSummary) -> dict[str, float | None]:
         return {"false_discovery_rate": summary.false_discovery_rate}
     return {
         "threshold": summary.threshold,
+        "cell_threshold": summary.cell_threshold,
         "false_alarm_rate": summary.false_alarm_rate,
         "expected_false_alarms": summary.expected_false_alarms,
     }
@@ -115,4 +116,5 @@ def _promise(summary: ScoreSummary) -> str:
     if summary.false_discovery_rate is not None:
         return f"promised: on average at most {percent(summary.false_discovery_rate)} of these are normal"
     rate = percent(summary.false_alarm_rate or 0)
-    return f"scores above {summary.threshold:.4g} are anomalies; promised: at most {rate} of normal rows"
+    cell = or_one_cell(summary.cell_threshold)
+    return f"alarm above a score of {summary.threshold:.4g}{cell}; promised: at most {rate} of normal rows"

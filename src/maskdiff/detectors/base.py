@@ -29,7 +29,7 @@ from maskdiff.detectors.verdicts import Verdicts
 from maskdiff.errors import SettingError
 from maskdiff.evidence import CellEvidence, Evidence, MaskedSurprise
 from maskdiff.evidence.base import State
-from maskdiff.explanations import OddCells, expected_codes, explanation_table, odd_cells
+from maskdiff.explanations import CellPlaces, OddCells, expected_codes, explanation_table, odd_cells
 from maskdiff.explanations.shading import Piece
 from maskdiff.masking import as_schedule
 from maskdiff.probes import ProbeGrid
@@ -130,6 +130,10 @@ class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
         rate = self.false_alarm_rate if false_alarm_rate is None else false_alarm_rate
         return self.calibration_.threshold(self.calibration_.rate_or_default(rate))
 
+    def cell_threshold(self, false_alarm_rate: float | None = None) -> float | None:
+        """How odd one cell must be to make its row an alarm by itself at this rate; None where no cell can."""
+        return None
+
     def judge(self, X: Any, false_alarm_rate: float | None = None) -> Verdicts:
         """Score, p-value, alarm and contributions of every row, from one pass; `to_frame()` keeps a pandas index."""
         codes, found = self._scored(X)
@@ -211,11 +215,12 @@ class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
         notes: Sequence[str] | None = None,
     ) -> Any:
         """These cells as a table, with what was expected in their places."""
+        return explanation_table(cells, surprise, *self.expected_codes(codes, cells), codes, values, notes)
+
+    def expected_codes(self, codes: Codes, cells: CellPlaces) -> tuple[NDArray[np.int64], FloatArray]:
+        """The code expected in each of these cells, given the rest of its row, and that code's probability."""
         rate = as_schedule(self.schedule).mask_rate(torch.tensor(self.probes_.levels[0])).item()
-        expected, probability = expected_codes(
-            self.reconstructor_, codes, cells, mask_rate=rate, device=self.torch_device()
-        )
-        return explanation_table(cells, surprise, expected, probability, codes, values, notes)
+        return expected_codes(self.reconstructor_, codes, cells, mask_rate=rate, device=self.torch_device())
 
     def shaded(self, X: Any, *, verdicts: Verdicts | None = None) -> list[list[Piece]]:
         """Every row as a text whose pieces say how odd they are; none where rows are no texts."""

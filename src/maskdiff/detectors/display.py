@@ -24,14 +24,20 @@ def summary_html(detector: Detector) -> str:
     rate = calibration.rate_or_default(detector.false_alarm_rate)
     head = (
         f"<b>{escape(type(detector).__name__)}</b>, fitted: reads {_counted(len(used), 'column')}, "
-        f"calibrated on {_counted(len(calibration), 'normal row')}. Alarm above a score of {detector.threshold():.4g}, "
-        f"which at most {100 * rate:.3g}% of normal rows reach."
+        f"calibrated on {_counted(len(calibration), 'normal row')}. Alarm above a score of {detector.threshold():.4g}"
+        f"{_by_cell(detector)}, which at most {100 * rate:.3g}% of normal rows reach."
     )
     evidence = "".join(f"<li>{_text(source)}</li>" for source in detector.evidence_.describe())
     return (
         f'<div style="{_BOX}"><div>{head}</div><div>The score is made of:</div><ul style="margin:0">{evidence}</ul>'
         f"<details><summary>{_counted(len(columns), 'column')}</summary>{_table(columns)}</details></div>"
     )
+
+
+def _by_cell(detector: Detector) -> str:
+    """The other way to an alarm, where there is one."""
+    above = detector.cell_threshold()
+    return "" if above is None else f", or where one cell is odder than {above:.4g}"
 
 
 def _table(columns: list[dict[str, Any]]) -> str:

@@ -29,7 +29,7 @@ class Feedback:
 
         def judge(self, X: Any, false_alarm_rate: float | None = None) -> Verdicts: ...
 
-        def threshold(self, false_alarm_rate: float | None = None) -> float: ...
+        def cell_threshold(self, false_alarm_rate: float | None = None) -> float | None: ...
 
     def dismiss(self, X: Any, scope: str = SAME_CELLS) -> list[Dismissal]:
         """Let the alarms of these rows, judged fine, not come back, nor those of their like; the rules, one a row.
@@ -84,13 +84,9 @@ class Feedback:
         if isinstance(codes, TokenWindows):
             return TokenCells(codes, contributions)
         # At the detector's own rate, so that what a rule is about does not change with the rate rows are judged at.
-        above = None if cells is None else self._cell_threshold(self.threshold())
+        above = None if cells is None else self.cell_threshold()
         beyond = None if cells is None or above is None else cells.oddness - above
         return ColumnCells(X, codes, contributions, self.encoder_, beyond)
-
-    def _cell_threshold(self, threshold: float) -> float | None:
-        """How odd a cell has to be to raise an alarm by itself where rows must be above a threshold: none can here."""
-        return None
 
     def _rules_about(
         self, X: Any, codes: Codes, contributions: FloatArray, cells: CellVerdicts | None

@@ -13,6 +13,7 @@ from maskdiff.codes import Codes, FloatArray
 from maskdiff.codes.hashes import Hashes, row_hashes
 from maskdiff.detectors.base import Detector
 from maskdiff.detectors.cell_alarms import CellAlarms, CellVerdicts, FoldCells, joined
+from maskdiff.detectors.cell_reports import CellReports
 from maskdiff.detectors.learning import MAIN, Batches, Presets
 from maskdiff.detectors.split import RowSplit, in_step
 from maskdiff.encoders.table.encoder import TableEncoder
@@ -34,7 +35,7 @@ _ROWS_TO_LEARN_FROM = 1000
 _FEWEST_TO_CROSS_FIT = 20
 
 
-class TableDetector(Detector):
+class TableDetector(CellReports, Detector):
     """Finds odd rows in a table, and the cells that make them odd.
 
     Trained on normal rows only: `fit(normal)`, then `anomaly_score`, `p_value`, `is_anomaly`, `explain`.
@@ -233,8 +234,9 @@ class TableDetector(Detector):
         log_odds, none = alarms.cells.log_odds(codes, found.surprise), np.zeros(codes.values.shape)
         return CellVerdicts(none, log_odds if alarms.cells.asks else None, CellCalibration.of(none), np.inf)
 
-    def _cell_threshold(self, threshold: float) -> float | None:
-        lift = self.cell_alarms_.lift
+    def cell_threshold(self, false_alarm_rate: float | None = None) -> float | None:
+        """How odd one cell must be to make its row an alarm by itself at this rate; None where no cell can."""
+        threshold, lift = self.threshold(false_alarm_rate), self.cell_alarms_.lift
         return None if lift is None else lift.cell_threshold(threshold)
 
     def _cells_to_state(self) -> State:

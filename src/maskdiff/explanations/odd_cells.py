@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -17,6 +17,16 @@ from numpy.typing import NDArray
 from maskdiff.codes import Codes, FloatArray
 from maskdiff.masking import as_rows
 from maskdiff.reconstructors.base import Reconstructor
+
+
+class CellPlaces(Protocol):
+    """Cells by their places, each array of shape (C,)."""
+
+    @property
+    def row(self) -> NDArray[np.int64]: ...
+
+    @property
+    def field(self) -> NDArray[np.int64]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +65,7 @@ def _reasons(contributions: FloatArray, log_odds: FloatArray) -> FloatArray:
 def expected_codes(
     reconstructor: Reconstructor,
     codes: Codes,
-    cells: OddCells,
+    cells: CellPlaces,
     *,
     mask_rate: float,
     device: Any,

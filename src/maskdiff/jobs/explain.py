@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from maskdiff.detectors import Verdicts
@@ -40,9 +41,26 @@ class RowExplanation:
     parts: str
     places: tuple[str, ...]
 
+    @property
+    def alarm_cells(self) -> list[str]:
+        """The columns of a table whose cells would make the row an alarm by themselves, the oddest first."""
+        cells = self.verdicts.cells
+        if cells is None:
+            return []
+        names = self.verdicts.codes.schema.names
+        odd = np.argsort(-cells.oddness[0], kind="stable")
+        return [names[at] for at in odd.tolist() if cells.is_anomaly[0, at]]
+
+    @property
+    def by_cells_alone(self) -> bool:
+        """Whether the row is an alarm because of single cells, while its score is below the threshold."""
+        score = float(self.verdicts.anomaly_score[0])
+        return bool(self.verdicts.raised[0]) and not score > self.threshold
+
     def to_record(self) -> dict[str, Any]:
         """As a dict of plain values."""
-        return {"row": self.row, "threshold": self.threshold, **self.verdicts.to_records(self.cells)[0]}
+        record = {"row": self.row, "threshold": self.threshold, **self.verdicts.to_records(self.cells)[0]}
+        return record | ({} if self.verdicts.cells is None else {"alarm_cells": self.alarm_cells})
 
 
 def explain_rows(

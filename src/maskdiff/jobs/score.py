@@ -56,8 +56,9 @@ class ScoreSummary:
 
     `empty` rows hold nothing to judge them by (a text without a token): their score is null, their p-value 1, and they
     are never anomalies. `dismissed` rows would be anomalies but for rules of the model. `threshold` and
-    `false_alarm_rate` are the promise that was kept, None where `false_discovery_rate` was. `checks` is what to know
-    before the anomalies are believed.
+    `false_alarm_rate` are the promise that was kept, None where `false_discovery_rate` was; rows with a cell odder than
+    `cell_threshold` are anomalies too, where it is not None. `checks` is what to
+    know before the anomalies are believed.
     """
 
     rows: int = 0
@@ -66,6 +67,7 @@ class ScoreSummary:
     empty: int = 0
     dismissed: int = 0
     threshold: float | None = None
+    cell_threshold: float | None = None
     false_alarm_rate: float | None = None
     false_discovery_rate: float | None = None
     ignored: list[str] = field(default_factory=list)
@@ -153,6 +155,7 @@ class Scoring:
         if options.false_discovery_rate is None:
             rate = self.detector.false_alarm_rate if options.false_alarm_rate is None else options.false_alarm_rate
             self.summary.threshold = threshold
+            self.summary.cell_threshold = self.detector.cell_threshold(options.false_alarm_rate)
             self.summary.false_alarm_rate = self.detector.calibration_.rate_or_default(rate)
         self.counts = CheckCounts(
             self.detector,

@@ -1,0 +1,99 @@
+"""Odd cells are listed over all rows, the oddest first, with what was expected there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from maskdiff import TableDetector
+from maskdiff.calibration import CellSelection
+from maskdiff.errors import CalibrationError, SettingError
+
+from ..wrong_cells import PLANTED, contract_detector, make_contracts, wrong_cells
+
+COLUMNS = ["row", "column", "value", "oddness", "p_value", "expected", "expected_probability", "note"]
+
+
+@pytest.fixture(params=["mlp", "kernel"])
+def detector(request) -> TableDetector:
+    return contract_detector(request.param)
+
+
+def test_the_wrong_cells_are_listed_the_oddest_first(detector):
+    rows = wrong_cells()
+    cells = detector.odd_cells(rows)
+    assert list(cells.columns) == COLUMNS
+    assert set(zip(cells.index, cells["column"], strict=True)) >= PLANTED
+    assert (np.diff(cells["oddness"]) <= 0).all()
+    assert (cells.index == rows.index[cells["row"]]).all()
+    office = cells[(cells["column"] == "office") & (cells["row"] == 3)].iloc[0]
+    assert office["value"] == rows["office"].iloc[3]
+    assert office["expected"][0] == rows["plan"].iloc[3]
+
+
+def test_the_list_is_what_the_verdicts_select_but_cells_that_hold_the_likeliest_value(detector):
+    rows = wrong_cells()
+    verdicts = detector.judge(rows)
+    cells = detector.odd_cells(rows, 0.3, verdicts=verdicts)
+    chosen = verdicts.cells.select(0.3)
+    names = [field.name for field in detector.encoder_.schema_]
+    listed = {(i, names.index(column)) for i, column in zip(cells["row"], cells["column"], strict=True)}
+    assert {tuple(place) for place in np.argwhere(chosen)} >= listed
+    for i, column, p_value in zip(cells["row"], cells["column"], cells["p_value"], strict=True):
+        assert p_value == verdicts.cells.p_value[i, names.index(column)]
+    assert (cells["value"] != cells["expected"]).all()
+    if verdicts.cells.log_odds is not None:
+        assert len(listed) == chosen.sum()
+
+
+def test_a_field_computed_from_dates_is_named_after_them(detector):
+    rows = wrong_cells().copy()
+    rows.loc["c9", "end"] = rows.loc["c9", "start"] - np.timedelta64(40, "D")
+    cells = detector.odd_cells(rows)
+    assert "end - start" in set(cells.loc[["c9"], "column"])
+
+
+def test_cells_of_rows_that_a_rule_dismisses_are_not_listed(detector):
+    rows = wrong_cells()
+    before = detector.odd_cells(rows)
+    assert "c50" in before.index
+    detector.dismiss(rows.loc[["c50"]])
+    try:
+        assert "c50" not in detector.odd_cells(rows).index
+    finally:
+        detector.undo_dismissal(detector.dismissals_.rules[0].number)
+
+
+def test_a_table_without_wrong_cells_has_no_line(detector):
+    cells = detector.odd_cells(make_contracts(20, 5), 0.001)
+    assert list(cells.columns) == COLUMNS
+    assert len(cells) == 0
+
+
+def test_a_rate_that_makes_no_sense_and_verdicts_without_cells_are_refused(detector):
+    rows = wrong_cells()
+    with pytest.raises(CalibrationError, match="between 0 and 1"):
+        detector.odd_cells(rows, 1.5)
+    from dataclasses import replace
+
+    with pytest.raises(SettingError, match="single cells"):
+        detector.odd_cells(rows, verdicts=replace(detector.judge(rows), cells=None))
+
+
+def test_the_threshold_of_cells_is_where_their_alarms_begin():
+    detector = contract_detector()
+    above = detector.cell_threshold(0.05)
+    cells = detector.judge(wrong_cells(), 0.05).cells
+    np.testing.assert_array_equal(cells.is_anomaly, cells.oddness > above)
+    assert detector.cell_threshold(0.01) > above
+    assert contract_detector("kernel").cell_threshold() is None
+
+
+def test_cells_that_come_in_batches_are_selected_as_those_of_one_table():
+    cells = contract_detector().judge(wrong_cells()).cells
+    selection = CellSelection(cells.calibration, 0.2)
+    reached = np.concatenate([selection.add(part) for part in np.array_split(cells.oddness, 7)])
+    chosen = reached <= selection.most_reached()
+    np.testing.assert_array_equal(chosen, cells.select(0.2))
+    assert chosen.any()
+    assert (reached[chosen] <= selection.reachable).all()
