@@ -108,7 +108,7 @@ class TableDetector(CellReports, Detector):
         contamination: float = 0.0,
         leave_out_labelled: bool = False,
         cross_fit_up_to: int = 1500,
-        cell_share: float = 0.4,
+        cell_share: float = 0.5,
         false_alarm_rate: float | None = None,
         device: str = "auto",
         seed: int = 0,
@@ -263,8 +263,7 @@ class TableDetector(CellReports, Detector):
 
     def _calibrate_folds(self, scores: FloatArray, cells: list[FoldCells]) -> FloatArray:
         log_odds, known = joined(cells)
-        share = self.cell_share or 0.5
-        alarms = CellAlarms.learned(self._single_cells(), log_odds, scores, known, share)
+        alarms = CellAlarms.learned(self._single_cells(), log_odds, scores, known, self.cell_share or 0.5)
         if not self._lifts(self.reconstructor_):
             alarms = replace(alarms, lift=None)
         oddness = alarms.cells.oddness(log_odds, known)
