@@ -13,6 +13,7 @@ import pytest
 import torch
 from sklearn.base import clone
 
+import maskdiff
 from maskdiff import Epochs, KernelReconstructor, MLPReconstructor, ProbeGrid, Steps, TableDetector, Training
 from maskdiff.datasets import NoisyCopiesOracle, make_noisy_copies
 from maskdiff.encoders.table.encoder import TableEncoder
@@ -91,11 +92,9 @@ def test_every_type_of_table_teaches_the_same(convert, normal_rows, odd_rows):
 # What a score means --------------------------------------------------------------------------------------------------
 
 
-def test_fit_predict_is_fit_and_predict(normal_rows):
-    together = TableDetector("kernel", false_alarm_rate=0.2).fit_predict(normal_rows)
-    apart = TableDetector("kernel", false_alarm_rate=0.2).fit(normal_rows).predict(normal_rows)
-    np.testing.assert_array_equal(together, apart)
-    assert set(together) == {-1, 1}
+def test_fit_predict_is_a_search_through_the_rows_themselves(normal_rows):
+    findings = TableDetector("kernel").fit_find(normal_rows)
+    np.testing.assert_array_equal(TableDetector("kernel").fit_predict(normal_rows) == -1, findings.is_anomaly)
 
 
 def fresh_false_alarms(detector, make_rows, rate):
@@ -258,6 +257,17 @@ def test_anomalies_among_the_rows_to_learn_from_can_be_left_out(name, normal_row
     assert ahead[0] > ahead[1] * 1.03
 
 
+def test_how_many_rows_are_left_out_may_be_decided_by_their_scores(normal_rows, odd_rows):
+    rng = np.random.default_rng(0)
+    odd = normal_rows.head(30).apply(rng.permutation).assign(flag=[f"f{k}" for k in range(30)])
+    mixed = pd.concat([normal_rows, odd], ignore_index=True)
+    cleaned = TableDetector("kernel", contamination="auto").fit(mixed)
+    misled = TableDetector("kernel").fit(mixed)
+    ahead = [d.anomaly_score(odd_rows).mean() - d.anomaly_score(normal_rows).mean() for d in (cleaned, misled)]
+    assert ahead[0] > ahead[1]
+    assert maskdiff.TableDetector.from_state(*cleaned.to_state()).contamination == "auto"
+
+
 def test_rows_left_out_of_learning_still_count_for_the_alarm_rate(normal_rows):
     rate = TableDetector("kernel", contamination=0.2, false_alarm_rate=0.1).fit(normal_rows)
     assert rate.is_anomaly(normal_rows).mean() < 0.2
@@ -300,7 +310,7 @@ def test_fitting_again_forgets_the_first_table(normal_rows, odd_rows):
         ({"reconstructor": 3}, r"must have log_prob\(views\) and most_likely\(views\)"),
         ({"preset": "best"}, "preset must be None or \"paper\"; got 'best'"),
         ({"aggregate": "median"}, "'median'; choose one of mean, rms, max"),
-        ({"contamination": 0.5}, r"contamination, the share .* must lie in \[0, 0.5\); got 0.5"),
+        ({"contamination": 0.5}, r"contamination, the share .* must lie in \[0, 0.5\) or be \"auto\"; got 0.5"),
         ({"schedule": "sudden"}, "'sudden'; choose one of linear"),
         ({"objective": "hinge"}, "'hinge'; choose one of reconstruction, diffusion"),
         ({"columns": {"flag": "colour"}}, "'flag'.* must be one of category, number, date, drop; got 'colour'"),

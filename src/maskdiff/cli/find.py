@@ -93,7 +93,7 @@ def find(
             out,
             detector=settings,
             columns=ColumnOptions(columns or (), drop or (), categorical or (), numeric or (), dates or ()),
-            options=FindOptions(_share(contamination), false_discovery_rate),
+            options=FindOptions(options.share_of_odd_rows(contamination) or 0.0, false_discovery_rate),
             group=group,
             order=order,
             output=FindOutput(top, explain, report, model, prefix, force),
@@ -101,18 +101,6 @@ def find(
             callback=progress or None,
         )
     _show(output, summary, time.monotonic() - began)
-
-
-def _share(given: str) -> float | str:
-    from maskdiff.errors import SettingError
-
-    if given == "auto":
-        return given
-    try:
-        return float(given)
-    except ValueError:
-        message = f"contamination is the share of odd rows, such as 0.05, or auto; got {given!r}."
-        raise SettingError(message, setting="contamination") from None
 
 
 def _show(output: Output, summary: FindSummary, seconds: float) -> None:

@@ -71,7 +71,7 @@ def fit(
         int | None, typer.Option(metavar="N", min=1, help="How often each level looks at a row; fewer is faster.")
     ] = None,
     contamination: Annotated[
-        float | None, typer.Option(metavar="SHARE", help="Of a table: how many of the rows may be anomalies.")
+        str | None, typer.Option(metavar="auto|SHARE", help="Of a table: how many of the rows may be anomalies.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Equal seeds give equal models.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, ...")] = "auto",
@@ -107,7 +107,7 @@ def fit(
         tokenizer=tokenizer,
         embedder=embedder,
         reconstructor=reconstructor,
-        contamination=contamination,
+        contamination=options.share_of_odd_rows(contamination),
         steps=steps,
         levels=_levels(levels),
         views_per_level=views_per_level,

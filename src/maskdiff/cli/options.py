@@ -143,6 +143,19 @@ def reading_of(
     )
 
 
+def share_of_odd_rows(given: str | None) -> float | str | None:
+    """The share that is given, or auto: the scores decide."""
+    from maskdiff.errors import SettingError
+
+    if given is None or given == "auto":
+        return given
+    try:
+        return float(given)
+    except ValueError:
+        message = f"contamination is the share of odd rows, such as 0.05, or auto; got {given!r}."
+        raise SettingError(message, setting="contamination") from None
+
+
 def condition(where: str | None) -> tuple[str, str] | None:
     """A column and the value it is to have."""
     from maskdiff.errors import SettingError

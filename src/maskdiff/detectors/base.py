@@ -316,6 +316,22 @@ class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
         """+1 for normal rows and those that a rule dismisses, -1 for anomalies, shape (n,)."""
         return np.where(self.is_anomaly(X), -1, 1)
 
+    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> NDArray[np.int64]:
+        """+1 for the normal rows of X, -1 for those found odd, shape (n,): see `fit_find`; `y` is ignored.
+
+        With a `contamination` that is a share, so many rows are -1. `fit(X).predict(X)` says less: it asks a model
+        about rows that it has learned.
+
+        >>> from maskdiff import TableDetector
+        >>> rows = [["cat", "meow"], ["dog", "woof"]] * 100 + [["cat", "woof"]]
+        >>> TableDetector("kernel").fit_predict(rows)[-3:]
+        array([ 1,  1, -1])
+        """
+        findings = self.fit_find(X)
+        is_share = isinstance(self.contamination, float) and self.contamination > 0
+        odd = findings.left_out if is_share and findings.left_out is not None else findings.is_anomaly
+        return np.where(odd, -1, 1)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True

@@ -15,6 +15,7 @@ from maskdiff.calibration import Calibration
 from maskdiff.codes import Codes, FloatArray
 from maskdiff.codes.hashes import Hashes
 from maskdiff.detectors.dismissals import Dismissals
+from maskdiff.detectors.finding.search import AUTO, check_contamination, odd_rows
 from maskdiff.detectors.fingerprint import Fingerprint
 from maskdiff.detectors.labelled_rows import normal_rows
 from maskdiff.detectors.split import RowSplit, fold_splits, split_rows, split_without_calibration
@@ -56,7 +57,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     seed: int
     progress: bool | Callback | None
     leave_out_labelled: bool
-    contamination: float = 0.0
+    contamination: float | str = 0.0
 
     _presets: Presets
     _own_aggregates: tuple[str, ...] = ()  # beside those of score.AGGREGATES
@@ -167,7 +168,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         # Where nothing is tuned, a loss is still shown while a network trains; it decides nothing.
         shown = tuning if len(split.tuning) else calibration
         with listening(self.progress) as callback:
-            if self.contamination:
+            if self.contamination == AUTO:
+                codes = codes.take(np.flatnonzero(~odd_rows(self, batches, n_rows, callback)[split.train]))
+            elif self.contamination:
                 self._model(reconstructor, codes, shown, callback)
                 codes = self._without_oddest(codes, callback)
             self._model(reconstructor, codes, shown, callback, checkpoint)
@@ -254,7 +257,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def _without_oddest(self, codes: Codes, callback: Callback | None) -> Codes:
         """The rows without the share thought to be anomalies; rows that calibrate stay, so no alarm rate is broken."""
         score = self.evidence_.weigh(codes, stage="leaving the oddest rows out", callback=callback).score
-        return codes.take(np.flatnonzero(score <= np.quantile(score, 1 - self.contamination)))
+        return codes.take(np.flatnonzero(score <= np.quantile(score, 1 - float(self.contamination))))
 
     def masked_surprise(self, reconstructor: Any, probes: ProbeGrid) -> MaskedSurprise:
         """What this reconstructor finds, probed with this detector's schedule, seed and device."""
@@ -285,10 +288,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             raise SettingError(
                 f"probes must be a ProbeGrid, such as ProbeGrid(views_per_level=8); got {self.probes!r}."
             )
-        if not 0 <= self.contamination < 0.5:
-            raise SettingError(
-                f"contamination, the share of anomalies among the rows, must lie in [0, 0.5); got {self.contamination}."
-            )
+        check_contamination(self.contamination)
         if self.false_alarm_rate is not None and not 0 < self.false_alarm_rate < 1:
             raise SettingError(f"false_alarm_rate must lie between 0 and 1; got {self.false_alarm_rate}.")
         as_schedule(self.schedule)

@@ -79,7 +79,7 @@ class DetectorSettings:
     tokenizer: str | None = None
     embedder: str | None = None
     reconstructor: str | None = None
-    contamination: float | None = None
+    contamination: float | str | None = None
     steps: int | None = None
     levels: tuple[float, ...] | None = None
     views_per_level: int | None = None

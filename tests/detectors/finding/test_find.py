@@ -7,10 +7,18 @@ import pandas as pd
 import pytest
 
 import maskdiff
-from maskdiff import MLPReconstructor, Steps, TableDetector, Training
+from maskdiff import (
+    MLPReconstructor,
+    SequenceDetector,
+    Steps,
+    TableDetector,
+    TextDetector,
+    Training,
+    TransformerReconstructor,
+)
 from maskdiff.detectors.finding.cross_fit import CrossFit
 from maskdiff.detectors.finding.folds import cut_folds
-from maskdiff.errors import InputError, SettingError, UnknownColumnError
+from maskdiff.errors import InputError, NoEvidenceWarning, SettingError, UnknownColumnError
 
 from ...conftest import make_connections
 
@@ -172,3 +180,36 @@ def test_one_column_is_searched_for_its_rare_values():
 def test_twenty_rows_are_searched():
     rows = make_connections(20, seed=0)
     assert len(maskdiff.find(rows, detector=TableDetector("kernel")).anomaly_score) == 20
+
+
+def test_fit_predict_marks_the_odd_rows_of_the_table_itself(rows_and_odd):
+    rows, odd = rows_and_odd
+    found = TableDetector("kernel", contamination=N_ODD / len(rows)).fit_predict(rows)
+    assert sorted(np.unique(found)) == [-1, 1]
+    assert (found[odd] == -1).all()
+    assert (found == -1).sum() == N_ODD
+
+
+QUICK = TransformerReconstructor(
+    width=16, heads=2, feed_forward=32, training=Training(Steps(30), batch_size=32, learning_rate=0.02)
+)
+
+
+def test_sequences_are_searched_too():
+    rows = [["open", "read", "close"], ["open", "write", "close"]] * 20 + [["close", "burn", "open"], []]
+    with pytest.warns(NoEvidenceWarning):
+        findings = SequenceDetector(QUICK, progress=False).fit_find(rows)
+    assert findings.ranked().labels[0] == 40
+    assert np.isnan(findings.anomaly_score[41])
+    assert findings.p_value[41] == 1
+    top = findings.take(np.array([40])).explain([rows[40]], top=3)
+    assert "burn" in top["value"].tolist()
+    assert findings.detector.anomaly_score(rows[:2]).shape == (2,)
+
+
+def test_texts_are_searched_too():
+    rows = ["see you at nine", "see you at ten", "call me at ten"] * 15 + ["win cash prizes now"]
+    findings = TextDetector(QUICK, progress=False).fit_find(rows)
+    assert findings.ranked().labels[0] == 45
+    sums = np.bincount(findings.codes.row, weights=findings.contributions.sum(axis=1))
+    np.testing.assert_allclose(sums, findings.anomaly_score)

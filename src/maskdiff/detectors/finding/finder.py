@@ -85,7 +85,11 @@ def fit_find_batches(
     with listening(detector.progress) as callback:
         found = search(detector, batches, _ties(detector, batches, n_rows, group, order), options, callback=callback)
     kept = found.learned_from
-    detector._learn(rows_chosen(batches, kept), int(kept.sum()))
+    contamination, detector.contamination = detector.contamination, 0.0  # the odd rows are gone by now
+    try:
+        detector._learn(rows_chosen(batches, kept), int(kept.sum()))
+    finally:
+        detector.contamination = contamination
     return found
 
 

@@ -7,6 +7,7 @@ others of its kind. All rows are judged in every round, and rounds go on until t
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from maskdiff.codes.hashes import Hashes
 from maskdiff.detectors.finding.cross_fit import CrossFit
 from maskdiff.detectors.finding.folds import check_groups, cut_blocks, cut_folds, spread_frequent
 from maskdiff.detectors.finding.tail import OddEstimate, TailCounts
-from maskdiff.errors import InputError, SettingError
+from maskdiff.errors import InputError, MaskdiffWarning, SettingError
 from maskdiff.progress import Callback, Progress
 
 if TYPE_CHECKING:
@@ -125,11 +126,12 @@ def search(
     options: FindOptions,
     *,
     callback: Callback | None = None,
+    most_rounds: int | None = None,
 ) -> Found:
     """Find the odd rows; `batches` gives them as `_read` does, already seen by `_look`."""
     n = len(ties.keys)
     _check_number(n)
-    numbers_of_folds = _FOLDS_OF_SMALL if n <= _SMALL else _FOLDS
+    numbers_of_folds = (_FOLDS_OF_SMALL if n <= _SMALL else _FOLDS)[:most_rounds]
     sampled = _sample(n, options.most_learned, detector.seed)
     rounds: list[BoolArray] = []
     scores: list[FloatArray] = []
@@ -149,6 +151,16 @@ def search(
     alarm = false_discovery_control(p_value) <= options.false_discovery_rate
     left_out = _oddest(score, tail.odd.number)
     return Found(cross_fit, tuple(scores), p_value, alarm, tuple(rounds), left_out, sampled, tail.odd, options)
+
+
+def odd_rows(detector: Any, batches: Batches, n_rows: int, callback: Callback | None) -> BoolArray:
+    """The rows that stand out among those to learn from, shape (N,), after one round; none where rows are few."""
+    if n_rows < FEWEST_ROWS:
+        return np.zeros(n_rows, np.bool_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MaskdiffWarning)  # given once, by the model that is kept
+        ties = RowTies(detector._row_keys(batches))
+    return search(detector, batches, ties, FindOptions(), callback=callback, most_rounds=1).left_out
 
 
 def tail_of(score: FloatArray, contamination: float | str) -> TailCounts:
