@@ -132,7 +132,7 @@ def odd(name: str, content: str, ending: str = ".csv", notice: str | None = None
 
 
 ODD_LINES = [
-    odd("header_once_more", text().replace('Köln;"3,75"', 'city;amount\nKöln;"3,75"')),
+    odd("header_once_more", text().replace("Köln;3,75", "city;amount\nKöln;3,75")),
     odd("delimiters_alone", text() + ";\n;\n"),
     odd("delimiter_too_many", "city;amount\n" + ROWS.replace("\n", ";\n")),
     odd("tabs_named_xls", text().replace(";", "\t"), ".xls", "is named like excel, but holds csv"),
