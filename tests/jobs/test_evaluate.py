@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from maskdiff import TableDetector
-from maskdiff.errors import CalibrationError, InputError, SettingError
+from maskdiff.errors import CalibrationError, InputError, ReadingWarning, SettingError
 from maskdiff.jobs import DetectorSettings, draw_curves, evaluate_file
 from maskdiff.jobs.evaluate import measure
 
@@ -34,6 +34,14 @@ def path(labelled, tmp_path_factory) -> str:
     path = tmp_path_factory.mktemp("rows") / "labelled.csv"
     labelled.to_csv(path, index=False)
     return str(path)
+
+
+def test_rows_without_a_label_are_left_out_with_a_notice(detector, labelled, tmp_path):
+    rows = labelled.astype({"odd": object})
+    rows.loc[[3, 7], "odd"] = None
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    with pytest.warns(ReadingWarning, match="rows without a label in 'odd' left out: 2"):
+        assert evaluate_file(detector, str(tmp_path / "rows.csv"), "odd").rows == len(rows) - 2
 
 
 def test_the_measures_are_those_of_scikit_learn(detector, labelled, path):

@@ -11,7 +11,7 @@ import numpy as np
 
 from maskdiff.checks import Check, CheckCounts, run_checks
 from maskdiff.codes import BoolArray, FloatArray
-from maskdiff.errors import InputError, NoEvidenceWarning
+from maskdiff.errors import InputError, NoEvidenceWarning, ReadingWarning
 from maskdiff.io.formats import open_rows
 from maskdiff.io.rows import ReadOptions, RowFile, SkippedLines
 from maskdiff.jobs.curves import check_picture, draw_curves
@@ -141,6 +141,9 @@ def _labelled_scores(
         raise InputError(
             f"every row is normal: {labels.column!r} is always {labels.normal_names}. Anomalies are needed too."
         )
+    if done > len(is_odd):
+        message = f"{file.name}: rows without a label in {labels.column!r} left out: {done - len(is_odd):,}."
+        warnings.warn(ReadingWarning(message), stacklevel=2)
     return np.concatenate(scores), is_odd, np.concatenate(alarms)
 
 
