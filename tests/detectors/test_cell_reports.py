@@ -1,15 +1,18 @@
-"""Odd cells are listed over all rows, the oddest first, with what was expected there."""
+"""Odd cells are listed over all rows, the oddest first, and repaired in a copy where one value is likely."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from maskdiff import TableDetector
 from maskdiff.calibration import CellSelection
 from maskdiff.errors import CalibrationError, SettingError
 
-from ..wrong_cells import PLANTED, contract_detector, make_contracts, wrong_cells
+from ..wrong_cells import PLANTED, WRONG, contract_detector, make_contracts, wrong_cells
 
 COLUMNS = ["row", "column", "value", "oddness", "p_value", "expected", "expected_probability", "note"]
 
@@ -74,8 +77,6 @@ def test_a_rate_that_makes_no_sense_and_verdicts_without_cells_are_refused(detec
     rows = wrong_cells()
     with pytest.raises(CalibrationError, match="between 0 and 1"):
         detector.odd_cells(rows, 1.5)
-    from dataclasses import replace
-
     with pytest.raises(SettingError, match="single cells"):
         detector.odd_cells(rows, verdicts=replace(detector.judge(rows), cells=None))
 
@@ -97,3 +98,75 @@ def test_cells_that_come_in_batches_are_selected_as_those_of_one_table():
     np.testing.assert_array_equal(chosen, cells.select(0.2))
     assert chosen.any()
     assert (reached[chosen] <= selection.reachable).all()
+
+
+# Repairing -----------------------------------------------------------------------------------------------------------
+
+
+def test_wrong_categories_are_repaired_in_a_copy(detector):
+    rows = wrong_cells()
+    before = rows.copy()
+    repair = detector.repair(rows)
+    pd.testing.assert_frame_equal(rows, before)
+    assert repair.rows.dtypes.equals(rows.dtypes)
+    right = make_contracts(120, 1)
+    for row in WRONG["office"]:
+        assert repair.rows["office"].iloc[row] == right["office"].iloc[row]
+    for row in WRONG["limit"]:
+        assert repair.rows["limit"].iloc[row] == right["limit"].iloc[row]
+    changed = repair.changes[repair.changes["changed"]]
+    assert repair.n_changed == len(changed)
+    cells = {(rows.index[i], rows.columns[j]) for i, j in np.argwhere((repair.rows != rows) & rows.notna())}
+    assert cells == set(zip(changed.index, changed["column"], strict=True))
+    assert (changed["expected_probability"] >= 0.5).all()
+    assert (changed["kept_because"] == "").all()
+
+
+def test_the_list_of_changes_has_all_odd_cells(detector):
+    rows = wrong_cells()
+    changes = detector.repair(rows).changes
+    pd.testing.assert_frame_equal(
+        pd.DataFrame(changes[COLUMNS]), pd.DataFrame(detector.odd_cells(rows)), check_frame_type=False
+    )
+    kept = changes[~changes["changed"]]
+    assert (kept["kept_because"] != "").all()
+    assert set(kept.loc[kept["column"] == "amount", "kept_because"]) == {"some value of an interval is expected"}
+
+
+def test_only_suggestions_that_are_likely_enough_are_taken(detector):
+    rows = wrong_cells()
+    every, sure = (detector.repair(rows, at_least=at_least).changes for at_least in (0.0, 0.99))
+    assert set(sure.loc[~sure["changed"], "kept_because"]) >= {"no value is likely enough"}
+    assert sure["changed"].sum() < every["changed"].sum()
+    colour = every[every["column"] == "colour"]
+    assert colour["changed"].all()
+    assert (colour["expected_probability"] < 0.9).all()
+    with pytest.raises(SettingError, match="at_least"):
+        detector.repair(rows, at_least=1.1)
+
+
+def test_a_field_computed_from_dates_is_listed_and_no_date_is_changed(detector):
+    rows = wrong_cells().copy()
+    rows.loc["c9", "end"] = rows.loc["c9", "start"] - np.timedelta64(40, "D")
+    repair = detector.repair(rows)
+    cell = repair.changes.loc[["c9"]].set_index("column").loc["end - start"]
+    assert cell["kept_because"] == "it is computed from other columns"
+    assert repair.rows["end"].equals(rows["end"])
+
+
+def test_a_cell_that_is_expected_to_be_missing_is_left():
+    normal = pd.DataFrame({"open": ["yes", "no"] * 300, "until": [None, "June"] * 300})
+    learned = TableDetector("kernel", progress=False).fit(normal)
+    rows = pd.concat([normal.head(20), pd.DataFrame({"open": ["yes"] * 4, "until": ["June"] * 4})], ignore_index=True)
+    repair = learned.repair(rows, 0.2)
+    until = repair.changes[repair.changes["column"] == "until"]
+    assert set(until["kept_because"]) == {"no value at all is expected"}
+    assert set(until["expected"]) == {"missing"}
+    assert repair.rows["until"].equals(rows["until"])
+
+
+def test_a_table_without_odd_cells_comes_back_as_it_is(detector):
+    rows = make_contracts(20, 5)
+    repair = detector.repair(rows, 0.001)
+    pd.testing.assert_frame_equal(repair.rows, rows)
+    assert repair.n_changed == 0

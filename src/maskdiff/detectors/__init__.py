@@ -1,6 +1,7 @@
 """The detectors: what a user holds. They compose the rooms below and hold no mathematics of their own."""
 
 from maskdiff.detectors.base import Detector
+from maskdiff.detectors.cell_reports import Repair
 from maskdiff.detectors.finding.finder import find
 from maskdiff.detectors.finding.findings import Findings
 from maskdiff.detectors.learning import MAIN
@@ -24,6 +25,7 @@ __all__ = [
     "NEIGHBOURS",
     "Detector",
     "Findings",
+    "Repair",
     "SequenceDetector",
     "TableDetector",
     "TextDetector",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,19 @@ from numpy.typing import NDArray
 from maskdiff.codes import Field, FloatArray
 from maskdiff.encoders.table.beyond import NumberRange
 from maskdiff.encoders.table.codings import Bins, Levels, coding_from
-from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, NumericType
+from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, Key, NumericType
 from maskdiff.encoders.table.columns import Column
 from maskdiff.encoders.table.recognition import marked, written
 from maskdiff.errors import ModelFileError
+
+
+class CodeMeaning(StrEnum):
+    """What a code means that stands for no single value of its column."""
+
+    MISSING = "no value at all"
+    RARE = "one of many rare values"
+    INTERVAL = "some value of an interval"
+    COMPUTED = "computed from other columns"
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,20 @@ class ColumnCoder:
         excess = np.zeros(len(codes))
         excess[unseen] = within.excess(self._numbers(column.take(unseen)))
         return excess if excess.any() else None
+
+    def value_of(self, code: int) -> tuple[Key, str] | CodeMeaning:
+        """The key that this code stands for and its text, or what it means if it stands for no single value."""
+        if self.has_missing and code == self.field.size - 1:
+            return CodeMeaning.MISSING
+        if code >= self.coding.size:
+            mark = self.marks[code - self.coding.size]
+            return mark, mark
+        if isinstance(self.coding, Bins):
+            return CodeMeaning.INTERVAL
+        if code >= len(self.coding.levels):
+            return CodeMeaning.RARE
+        key = self.coding.levels[code]
+        return key, self.column_type.cell_text(key)
 
     def notes(self, column: Column) -> list[str]:
         """What there is to say about each cell besides its value; mostly nothing.

@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from maskdiff.codes import Codes
-from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType
+from maskdiff.codes import BoolArray, Codes, IntArray
+from maskdiff.encoders.table.column_coder import CodeMeaning
+from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, Key
 from maskdiff.encoders.table.column_types.base import Found
 from maskdiff.encoders.table.derived import DerivedField
 from maskdiff.encoders.table.derived_statistics import DerivedStatistics
@@ -220,6 +221,22 @@ class TableEncoder(Parameters):
         ['', 'largest seen 2']
         """
         return self._fields.notes(X, rows, fields)
+
+    def values_of(self, fields: IntArray, codes: IntArray) -> list[tuple[Key, str] | CodeMeaning]:
+        """What codes stand for in these fields, by position: a value and its text, or why there is no single one."""
+        return self._fields.values_of(fields, codes)
+
+    def replaced(self, X: Any, rows: IntArray, fields: IntArray, codes: IntArray) -> tuple[Any, BoolArray]:
+        """A copy of X in which these cells hold what these codes stand for, and which of them do in the end.
+
+        Cells stay as they are where a code stands for no single value, as that of a bin, and where the column's type
+        cannot hold it.
+
+        >>> encoder = TableEncoder().fit([["a", 1], ["b", 2]])
+        >>> encoder.replaced([["a", 7], ["?", 2]], np.array([0, 1]), np.array([1, 0]), np.array([0, 1]))
+        ([['a', 1], ['b', 2]], array([ True,  True]))
+        """
+        return self._fields.replaced(X, rows, fields, codes)
 
     def summary(self) -> list[dict[str, Any]]:
         """How each column was read: name, type, number of codes, share of missing values, why it was left out, an

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from maskdiff.codes import Codes, FloatArray, Schema
-from maskdiff.encoders.table.column_coder import ColumnCoder
-from maskdiff.encoders.table.column_types import DateType
+from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray, Schema
+from maskdiff.encoders.table.column_coder import CodeMeaning, ColumnCoder
+from maskdiff.encoders.table.column_types import DateType, Key
 from maskdiff.encoders.table.columns import Column
 from maskdiff.encoders.table.derived import DerivedField, moments_of
 from maskdiff.encoders.table.input import Header, Table, check_names, column_of, read_table
 from maskdiff.encoders.table.missing import MissingTexts
+from maskdiff.encoders.table.replaced_cells import Copy, written_cells
 from maskdiff.errors import ModelFileError
 
 Places = Sequence[int | str] | NDArray[Any]
@@ -97,6 +98,29 @@ class TableFields:
     def notes(self, X: Any, rows: ArrayLike, fields: Places) -> list[str]:
         """What there is to say about these cells besides their values; mostly nothing, an empty text."""
         return self._texts(X, rows, fields, lambda coder, column: coder.notes(column))
+
+    def values_of(self, fields: IntArray, codes: IntArray) -> list[tuple[Key, str] | CodeMeaning]:
+        """What each of these codes stands for in its field; see `ColumnCoder.value_of`."""
+        pairs = zip(fields.tolist(), codes.tolist(), strict=True)
+        return [self.coders[j].value_of(code) if j < len(self.coders) else CodeMeaning.COMPUTED for j, code in pairs]
+
+    def replaced(self, X: Any, rows: IntArray, fields: IntArray, codes: IntArray) -> tuple[Any, BoolArray]:
+        """A copy of X in which these cells hold what these codes stand for, and which of them do in the end."""
+        values, places = self.values_of(fields, codes), self._places(read_table(X))
+        single = np.array([not isinstance(value, CodeMeaning) for value in values], dtype=np.bool_)
+        table, done = Copy(X), np.zeros(len(values), dtype=np.bool_)
+        for j in np.unique(fields[single]).tolist():
+            here, coder = np.flatnonzero(single & (fields == j)), self.coders[j]
+            place, wanted = places[coder.field.name], codes[here]
+
+            def reads(changed: Copy, at: IntArray, coder: Any = coder, place: int = place, wanted: Any = wanted) -> Any:
+                """Whether the cells that were written are read as these codes."""
+                column = self._column(read_table(changed.X).take(at), place, coder.field.name)
+                return coder.encode(column) == wanted
+
+            cells = [value for at in here.tolist() if not isinstance(value := values[at], CodeMeaning)]
+            table, done[here] = written_cells(table, place, rows[here], cells, reads)
+        return table.X, done
 
     def _texts(
         self,

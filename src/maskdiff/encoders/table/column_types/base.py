@@ -217,6 +217,10 @@ class ColumnType:
         """What a person reads for these keys; different keys get different texts."""
         return [str(key) for key in keys]
 
+    def cell_text(self, key: Any) -> str:
+        """A text that has this key in a column of the type."""
+        return str(key)
+
     def display(self, column: Column) -> list[str]:
         """Every cell as a person reads it."""
         values, index = column.distinct()

@@ -87,6 +87,9 @@ class TickType(NumericType):
     def texts(self, keys: Sequence[Any]) -> list[str]:
         return [self.tick_text(key) for key in keys]
 
+    def cell_text(self, key: Any) -> str:
+        return self.tick_text(key)
+
     def bounds(self, numbers: Sequence[float]) -> list[str]:
         moments = [np.datetime64(int(number), "us") for number in numbers]
         shorter = ([self.shortened(str(at.astype(f"datetime64[{unit}]"))) for at in moments] for unit in self.units)

@@ -110,6 +110,9 @@ class NumberType(NumericType):
     def texts(self, keys: Sequence[Any]) -> list[str]:
         return number_texts(keys, fewest_digits=6)
 
+    def cell_text(self, key: Any) -> str:
+        return str(key).replace(".", self.format.decimal)
+
     def bounds(self, numbers: Sequence[float]) -> list[str]:
         return number_texts(numbers, fewest_digits=4)
 
