@@ -29,7 +29,8 @@ def rows_learned_from(counts: CheckCounts, settings: CheckSettings) -> Check | N
     message = (
         f"{counts.seen:,} of {them} equal rows the model learned from; of new rows about {expected:.0%} would. It has "
         f"seen about {share:.0%} of these rows and finds them less odd than they are, so that nothing here holds for "
-        "new rows. Judge rows it has not learned from, such as some kept apart."
+        "new rows. Judge rows it has not learned from; to search the rows it was fitted on, find(X) judges each by a "
+        "model that has not seen it."
     )
     details = {"rows": n, "seen": counts.seen, "once": once, "expected_share": expected, "learned_share": share}
     return Check(LEARNED_FROM, message, details)

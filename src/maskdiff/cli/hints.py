@@ -40,6 +40,7 @@ HINTS = {
 CHECK_HINTS = {
     "few_calibration_rows": "--false-alarm-rate {higher_rate}",
     "one_column": "fit with --drop {drop}",
+    "rows_learned_from": "maskdiff find FILE -o FOUND",
 }
 
 

@@ -16,6 +16,7 @@ from maskdiff.detectors.cell_alarms import CellAlarms, CellVerdicts, FoldCells, 
 from maskdiff.detectors.cell_reports import CellReports
 from maskdiff.detectors.learning import MAIN, Batches, Presets
 from maskdiff.detectors.split import RowSplit, in_step
+from maskdiff.detectors.updating import UpdateSummary, learn_on
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.input import read_table
 from maskdiff.errors import SettingError
@@ -290,6 +291,23 @@ class TableDetector(CellReports, Detector):
         if len(some.distinct()[0]) <= limit and (len(some) == len(codes) or len(codes.distinct()[0]) <= limit):
             return codes
         return codes.take(order[:limit])
+
+    def update(self, X: Any) -> UpdateSummary:
+        """Learn on from more normal rows; what changed. See `detectors.updating` for what that takes.
+
+        The new rows join those compared with, values never seen before get codes, ranges of numbers widen, and the
+        threshold is that of all rows together, so that the promised false-alarm rate holds afterwards. Rules made by
+        `dismiss` are kept. Only detectors that are a kernel alone can learn on; others have to be fitted again.
+
+        >>> detector = TableDetector("kernel").fit([["cat", "meow"], ["dog", "woof"]] * 100)
+        >>> new = [["cow", "moo"]]
+        >>> before = detector.is_anomaly(new)
+        >>> detector.update(new * 50).new_values
+        {'x0': ('cow',), 'x1': ('moo',)}
+        >>> before, detector.is_anomaly(new)
+        (array([ True]), array([False]))
+        """
+        return learn_on(self, X)
 
     def _look(self, batches: Batches, n_rows: int | None) -> int:
         """What columns of texts stand for is decided by all rows, those that calibrate too."""

@@ -26,6 +26,7 @@ from maskdiff.jobs.rows.model import ModelRows, rows_for
 from maskdiff.jobs.rows.table import ModelTableRows, NormalTableRows, read_table
 from maskdiff.jobs.rows.tokens import ModelTokenRows, NormalTokenRows
 from maskdiff.jobs.score import ScoreOptions, ScoreSummary, score_batch, score_file
+from maskdiff.jobs.update import update_file
 
 __all__ = [
     "Checkpoint",
@@ -60,4 +61,5 @@ __all__ = [
     "score_batch",
     "score_file",
     "undo_dismissal",
+    "update_file",
 ]

@@ -26,7 +26,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from maskdiff.codes import Codes, Schema, distinct_rows
+from maskdiff.codes import Codes, IntArray, Schema, distinct_rows
 from maskdiff.errors import SettingError
 from maskdiff.masking import MaskedViews
 from maskdiff.reconstructors.base import State
@@ -75,6 +75,11 @@ class KernelReconstructor(Parameters):
     def fit(self, codes: Codes, *, device: torch.device, **_: Any) -> Self:
         """A copy over these rows, equal ones kept once with their number."""
         return self._over(ReferenceRows.of(codes, device), codes.schema)
+
+    def over(self, codes: Codes, counts: IntArray, *, device: torch.device) -> Self:
+        """A copy over these distinct rows, each as often as `counts` says."""
+        values, times = torch.from_numpy(codes.values.astype(np.int64)), torch.from_numpy(counts.astype(np.int64))
+        return self._over(ReferenceRows(values.to(device), times.to(device)), codes.schema)
 
     def _over(self, reference: ReferenceRows, schema: Schema) -> Self:
         fitted = copy.copy(self)

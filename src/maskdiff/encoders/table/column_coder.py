@@ -38,6 +38,11 @@ class ColumnCoder:
     has_missing: bool
     marks: tuple[str, ...] = ()
 
+    @property
+    def missing(self) -> float:
+        """The share of normal rows without a value."""
+        return self.field.counts[-1] / sum(self.field.counts) if self.has_missing else 0.0
+
     def encode(self, column: Column) -> NDArray[np.int64]:
         """Codes of the column's cells, shape (n,); each depends on its own cell alone."""
         column = self.marked(column)

@@ -112,7 +112,7 @@ class DerivedField:
     @property
     def missing(self) -> float:
         """The share of normal rows without a value."""
-        return self.field.counts[-1] / sum(self.field.counts) if self.coder.has_missing else 0.0
+        return self.coder.missing
 
     def column(self, moments: Moments) -> Column:
         return self.derivation.column(moments)

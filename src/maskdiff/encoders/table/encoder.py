@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -16,6 +17,7 @@ from maskdiff.encoders.table.column_types.base import Found
 from maskdiff.encoders.table.derived import DerivedField
 from maskdiff.encoders.table.derived_statistics import DerivedStatistics
 from maskdiff.encoders.table.encoder_settings import DROP, check_settings
+from maskdiff.encoders.table.extension import ExtendedColumn
 from maskdiff.encoders.table.input import Table, read_table
 from maskdiff.encoders.table.learned_fields import learn_fields
 from maskdiff.encoders.table.missing import MissingTexts
@@ -185,6 +187,16 @@ class TableEncoder(Parameters):
     def fit_encode(self, X: Any, y: Any = None, *, seed: int = 0) -> Codes:
         """Learn from normal rows, and their codes."""
         return self.fit(X, seed=seed).encode(X)
+
+    def extended(self, X: Any) -> tuple[Self, dict[str, ExtendedColumn]]:
+        """A copy that learned from these normal rows too, and what became of each field: see `ExtendedColumn`.
+
+        >>> encoder, columns = TableEncoder().fit([["a"], ["b"]] * 9).extended([["aa"], ["b"]])
+        >>> encoder.schema_.fields[0].labels, columns["x0"].moved
+        (('a', 'aa', 'b'), array([0, 2, 3]))
+        """
+        fields, columns = self._fields.extended(X, self.max_categories)
+        return copy.copy(self)._adopt(fields), columns
 
     def _adopt(self, fields: TableFields) -> Self:
         self._fields = fields

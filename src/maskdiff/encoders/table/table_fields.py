@@ -6,7 +6,7 @@ First come the columns of the table, then the fields that are computed from date
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ from maskdiff.encoders.table.column_coder import CodeMeaning, ColumnCoder
 from maskdiff.encoders.table.column_types import DateType, Key
 from maskdiff.encoders.table.columns import Column
 from maskdiff.encoders.table.derived import DerivedField, moments_of
+from maskdiff.encoders.table.extension import ExtendedColumn, extended_column
 from maskdiff.encoders.table.input import Header, Table, check_names, column_of, read_table
 from maskdiff.encoders.table.missing import MissingTexts
 from maskdiff.encoders.table.replaced_cells import Copy, written_cells
@@ -138,6 +139,19 @@ class TableFields:
         for j in np.unique(which).tolist():
             texts[which == j] = texts_of(*self._field(table.take(at[which == j]), places, j))
         return list(texts)
+
+    def extended(self, X: Any, max_categories: int) -> tuple[TableFields, dict[str, ExtendedColumn]]:
+        """The fields after these normal rows too, and by name what became of each."""
+        table = read_table(X)
+        found: dict[str, ExtendedColumn] = {}
+        for field, column in self._fields(table, self._places(table)):
+            is_column = isinstance(field, ColumnCoder)
+            coder = field if isinstance(field, ColumnCoder) else field.coder
+            found[field.field.name] = extended_column(coder, column, max_categories, add_missing=is_column)
+        coders = [found[coder.field.name].coder for coder in self.coders]
+        derived = [replace(one, coder=found[one.name].coder) for one in self.derived]
+        shares = {coder.field.name: coder.missing for coder in coders} | {one.name: one.missing for one in derived}
+        return replace(self, coders=coders, derived=derived, missing_shares=self.missing_shares | shares), found
 
     def summary(self) -> list[dict[str, Any]]:
         """How each column was read, a dict for each."""

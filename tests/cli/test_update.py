@@ -1,0 +1,41 @@
+"""`maskdiff update`: more normal rows of a file join a model, and what changed is said."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+
+from .conftest import connections
+from .running import call
+
+
+def test_a_model_learns_on_and_says_what_changed(model, tmp_path):
+    more = connections(80, seed=9)
+    more.loc[:39, "port"] = "999"
+    more.assign(y=(more.index >= 70).astype(int)).to_csv(tmp_path / "more.csv", index=False)
+    before = model.read_bytes()
+    out = tmp_path / "two.maskdiff"
+    said = call("update", model, tmp_path / "more.csv", "-o", out, "--label", "y")
+    assert said.status == 0, said.err
+    assert said.out.startswith("70 rows learned, ")
+    assert "new in port: 999\n" in said.out
+    assert f"wrote {out}" in said.out
+    assert model.read_bytes() == before
+    more[:20].to_csv(tmp_path / "like.csv", index=False)
+    facts = [
+        json.loads(call("score", m, tmp_path / "like.csv", "-o", tmp_path / "s.csv", "--json").out)
+        for m in (model, out)
+    ]
+    assert facts[0]["anomalies"] == 20 > 5 > facts[1]["anomalies"]
+    assert json.loads(call("update", out, tmp_path / "more.csv", "-o", out, "--json").out)["rows"] == 80
+
+
+def test_models_and_files_that_cannot_be_used_are_refused(model, inbox, tmp_path):
+    connections(5, seed=9).head(0).to_csv(tmp_path / "none.csv", index=False)
+    assert "no row to learn from" in call("update", model, tmp_path / "none.csv", "-o", tmp_path / "m.maskdiff").err
+    texts = call("update", inbox / "text.maskdiff", inbox / "new.csv", "-o", tmp_path / "m.maskdiff")
+    assert "cannot learn on: fit it again" in texts.err
+    pd.DataFrame({"a": [1]}).to_csv(tmp_path / "rows.csv", index=False)
+    assert call("update", model, tmp_path / "rows.csv", "-o", tmp_path / "rows.csv").status == 2
+    assert not (tmp_path / "m.maskdiff").exists()
