@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskdiff.errors import BadLineError, EmptyTableError, ReadingWarning, UnknownColumnError
+from maskdiff.errors import BadLineError, EmptyTableError, ReadingWarning, SettingError, UnknownColumnError
 from maskdiff.io import ReadOptions, open_rows
 from maskdiff.io.csv import DelimitedWriter
 from maskdiff.io.csv_layout import sniffed
@@ -276,3 +276,9 @@ def test_the_name_of_a_single_column_is_no_title(content, tmp_path):
 def test_byte_order_marks_of_files_put_together_are_no_part_of_a_header(tmp_path):
     path = csv_file(tmp_path, "\ufeffa,b\n1,2\n\ufeffa,b\n3,4\n")
     assert texts(path).to_pydict() == {"a": ["1", "3"], "b": ["2", "4"]}
+
+
+@pytest.mark.parametrize("setting", [{"delimiter": "§"}, {"quote": "„"}])
+def test_a_delimiter_or_quote_that_cannot_be_read_is_refused(setting):
+    with pytest.raises(SettingError, match="have to be ASCII characters"):
+        ReadOptions(**setting)

@@ -43,6 +43,8 @@ class ReadOptions:
         quote = '"' if self.quote == AUTO else self.quote
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in f"\r\n{quote or ''}"):
             raise SettingError(f"a delimiter is one character, such as , or ; but {self.delimiter!r} is not.")
+        if not f"{self.delimiter or ''}{quote or ''}".isascii():
+            raise SettingError(f"delimiter and quote have to be ASCII characters; got {self.delimiter!r}, {quote!r}.")
         if quote is not None and (len(quote) != 1 or quote in "\r\n"):
             raise SettingError(f"the quote is one character, or None; got {self.quote!r}.")
         if self.on_bad_lines not in ON_BAD_LINES:
