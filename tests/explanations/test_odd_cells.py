@@ -105,5 +105,6 @@ def test_the_table_has_one_line_per_cell_with_everything_there_is_to_say(normal)
         "surprise": [4.0, 3.0, 1.0],
         "expected": ["v1", "v0", "v1"],
         "expected_probability": [0.9, 0.8, 0.7],
+        "contradicts": ["", "", ""],
         "note": ["", "largest seen 9", ""],
     }

@@ -90,7 +90,8 @@ def _show(output: Output, found: RowExplanation, record: dict[str, Any]) -> None
 def _picture(cells: Any, places: tuple[str, ...], what: str) -> Any:
     """Each cell with its surprise as a bar; a token with where it stands."""
     block = "█" if (sys.stdout.encoding or "").lower().startswith("utf") else "#"
-    longest, noted = max([*cells["surprise"], 1e-9]), any(cells["note"])
+    longest = max([*cells["surprise"], 1e-9])
+    more = [name for name in ("contradicts", "note") if any(cells[name])]
     lines = (
         (
             "-".join(str(getattr(cell, place)) for place in places) or cell.column,
@@ -99,12 +100,12 @@ def _picture(cells: Any, places: tuple[str, ...], what: str) -> Any:
             block * max(1, round(_BAR * cell.surprise / longest)),
             f"{cell.share:.0%}",
             f"{_short(_expected(cell.expected))} ({cell.expected_probability:.0%})",
-            *([cell.note] if noted else []),
+            *(_short(getattr(cell, name)) for name in more),
         )
         for cell in cells.itertuples(index=False)
     )
     place, value = ("-".join(places), what[:-1]) if places else ("column", "value")
-    heads = (place, value, "nats", "surprise", "share", "expected", *(["note"] if noted else []))
+    heads = (place, value, "nats", "surprise", "share", "expected", *more)
     return table(heads, lines, right=("nats", "share"), whole=("nats", "surprise", "share"))
 
 

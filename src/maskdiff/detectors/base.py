@@ -29,7 +29,16 @@ from maskdiff.detectors.verdicts import Verdicts
 from maskdiff.errors import SettingError
 from maskdiff.evidence import CellEvidence, Evidence, MaskedSurprise
 from maskdiff.evidence.base import State
-from maskdiff.explanations import CellPlaces, OddCells, expected_codes, explanation_table, odd_cells
+from maskdiff.explanations import (
+    CellPlaces,
+    OddCells,
+    contradicted,
+    contradictions,
+    expected_codes,
+    explanation_table,
+    odd_cells,
+)
+from maskdiff.explanations.contradictions import MOST_COMPARED, RARELY_AS_ODD
 from maskdiff.explanations.shading import Piece
 from maskdiff.masking import as_schedule
 from maskdiff.probes import ProbeGrid
@@ -192,9 +201,10 @@ class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
 
         Columns: row (its place in X), column, value, contribution (what the cell adds to the score, in its unit),
         share (of the row's score), surprise (nats), expected (the likeliest value given the rest of the row),
-        expected_probability and note (what else there is to say, such as "largest seen 6517"; mostly nothing). The
-        index holds the label of each cell's row, so that `X.join(explanation)` finds it: the index of X in pandas,
-        positions otherwise. Hand in what `judge(X)` returned to save scoring the rows again.
+        expected_probability, contradicts (the other one of two cells that are only odd together, such as "seats = 2",
+        if one of them is the row's first reason) and note (what else there is to say, such as "largest seen 6517";
+        mostly nothing). The index holds the label of each cell's row, so that `X.join(explanation)` finds it: the index
+        of X in pandas, positions otherwise. Hand in what `judge(X)` returned to save scoring the rows again.
         """
         if top < 1:
             raise SettingError(f"top must be at least 1; got {top}.")
@@ -203,8 +213,27 @@ class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
             return labelled(verdicts.judges.explain(self._read(X), top), verdicts.labels)
         cells = odd_cells(verdicts.contributions, top, None if verdicts.cells is None else verdicts.cells.log_odds)
         values, notes = (texts(X, cells.row, cells.field) for texts in (self.encoder_.display, self.encoder_.notes))
-        table = self._explanation(cells, verdicts.surprise, verdicts.codes, values, notes)
+        contradicts = self._contradicts(X, cells, verdicts)
+        table = self._explanation(cells, verdicts.surprise, verdicts.codes, values, notes, contradicts)
         return labelled(table, verdicts.labels)
+
+    def _contradicts(self, X: Any, cells: OddCells, verdicts: Verdicts) -> list[str]:
+        """The cell that each of these contradicts, as a text; empty where there is none."""
+        codes, of_cells = verdicts.codes, verdicts.cells
+        reasons = odd_cells(verdicts.contributions, MOST_COMPARED, None if of_cells is None else of_cells.log_odds)
+        odd = np.ones(codes.values.shape, np.bool_) if of_cells is None else of_cells.p_value <= RARELY_AS_ODD
+        hides: dict[str, Any] = {"mask_rate": self._mask_rate, "device": self.torch_device()}
+        other = contradicted(cells, contradictions(self.reconstructor_, codes, reasons, odd, **hides))
+        found, names = np.flatnonzero(other >= 0), codes.schema.names
+        texts = [""] * len(other)
+        for at, value in zip(found, self.encoder_.display(X, cells.row[found], other[found]), strict=True):
+            texts[at] = f"{names[other[at]]} = {value}"
+        return texts
+
+    @property
+    def _mask_rate(self) -> float:
+        """The share of hidden cells that reconstructors are given where one or two are."""
+        return float(as_schedule(self.schedule).mask_rate(torch.tensor(self.probes_.levels[0])))
 
     def _explanation(
         self,
@@ -213,14 +242,15 @@ class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
         codes: Codes,
         values: Sequence[str],
         notes: Sequence[str] | None = None,
+        contradicts: Sequence[str] | None = None,
     ) -> Any:
         """These cells as a table, with what was expected in their places."""
-        return explanation_table(cells, surprise, *self.expected_codes(codes, cells), codes, values, notes)
+        return explanation_table(cells, surprise, *self.expected_codes(codes, cells), codes, values, notes, contradicts)
 
     def expected_codes(self, codes: Codes, cells: CellPlaces) -> tuple[NDArray[np.int64], FloatArray]:
         """The code expected in each of these cells, given the rest of its row, and that code's probability."""
-        rate = as_schedule(self.schedule).mask_rate(torch.tensor(self.probes_.levels[0])).item()
-        return expected_codes(self.reconstructor_, codes, cells, mask_rate=rate, device=self.torch_device())
+        hides: dict[str, Any] = {"mask_rate": self._mask_rate, "device": self.torch_device()}
+        return expected_codes(self.reconstructor_, codes, cells, **hides)
 
     def shaded(self, X: Any, *, verdicts: Verdicts | None = None) -> list[list[Piece]]:
         """Every row as a text whose pieces say how odd they are; none where rows are no texts."""

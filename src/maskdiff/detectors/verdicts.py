@@ -120,8 +120,9 @@ class Verdicts:
         >>> verdicts = detector.judge(rows)
         >>> [record["is_anomaly"] for record in verdicts.to_records()]
         [True, False]
-        >>> sorted(verdicts.to_records(detector.explain(rows, top=1, verdicts=verdicts))[0]["cells"][0])
-        ['column', 'contribution', 'expected', 'expected_probability', 'note', 'share', 'surprise', 'value']
+        >>> reason = verdicts.to_records(detector.explain(rows, top=1, verdicts=verdicts))[0]["cells"][0]
+        >>> {name: reason[name] for name in ("column", "value", "expected", "contradicts")}
+        {'column': 'x0', 'value': 'cat', 'expected': 'dog', 'contradicts': 'x1 = woof'}
         """
         values = zip(self.anomaly_score.tolist(), self.p_value.tolist(), self.is_anomaly.tolist(), strict=True)
         records: list[dict[str, Any]] = [

@@ -99,8 +99,12 @@ def explanation_table(
     codes: Codes,
     values: Sequence[str],
     notes: Sequence[str] | None = None,
+    contradicts: Sequence[str] | None = None,
 ) -> Any:
-    """One record per cell as a pandas DataFrame: `values` are the cells' own as texts, `notes` say more about them."""
+    """One record per cell as a pandas DataFrame: `values` are the cells' own as texts, `notes` say more about them.
+
+    `contradicts` is the other cell of a pair that is only odd together.
+    """
     import pandas as pd
 
     fields = codes.schema.fields
@@ -115,6 +119,7 @@ def explanation_table(
             "surprise": surprise[cells.row, cells.field],
             "expected": label,
             "expected_probability": probability,
+            "contradicts": [""] * len(cells.row) if contradicts is None else contradicts,
             "note": [""] * len(cells.row) if notes is None else notes,
         }
     )

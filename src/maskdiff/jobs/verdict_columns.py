@@ -24,6 +24,8 @@ PARTS = (
     *(("value", pa.string()), ("expected", pa.string())),
     *(("expected_probability", pa.float64()), ("contribution", pa.float64()), ("share", pa.float64())),
 )
+# Of a table only.
+CONTRADICTS = ("contradicts", pa.string())
 
 
 class VerdictColumns:
@@ -35,6 +37,7 @@ class VerdictColumns:
         named = [*VERDICT, *([DISMISSED] if rules else [])]
         self.rules, self.n_verdict = rules, len(named)
         parts = [("column", pa.string()), *((place, pa.int64()) for place in places), *PARTS]
+        parts += [] if places else [CONTRADICTS]
         for rank in range(1, reasons + 1):
             named += [(f"reason_{rank}", pa.string())]
             named += [(f"reason_{rank}_{part}", data_type) for part, data_type in parts]
@@ -82,6 +85,7 @@ class VerdictColumns:
         cells["reason"] = [
             reason(cell, self.places, derived.get(cell.column)) for cell in cells.itertuples(index=False)
         ]
+        cells["contradicts"] = [text or None for text in cells["contradicts"]]
         ranks = [cells[cells.groupby("row").cumcount() == rank] for rank in range(self.reasons)]
         parts = [(rank, part) for rank in ranks for part in self.parts]
         return [_spread(rank, part, n, field.type) for (rank, part), field in zip(parts, fields, strict=True)]
@@ -106,10 +110,11 @@ def reason(cell: Any, places: tuple[str, ...] = (), derived: DerivedField | None
     after".
 
     >>> from types import SimpleNamespace
-    >>> many = SimpleNamespace(column="bytes", value="215", expected="(1, 50]", expected_probability=0.8, note="")
+    >>> many = SimpleNamespace(column="bytes", value="215", expected="(1, 50]", expected_probability=0.8)
+    >>> many.note, many.contradicts = "", "flag = S0"
     >>> reason(many)
-    'bytes = 215 (expected 1 to 50, 80%)'
-    >>> many.note = "largest seen 99"
+    'bytes = 215 contradicts flag = S0 (expected 1 to 50, 80%)'
+    >>> many.note, many.contradicts = "largest seen 99", ""
     >>> reason(many)
     'bytes = 215: largest seen 99 (expected 1 to 50, 80%)'
     >>> cash = SimpleNamespace(column="text", value="cash", expected="you", expected_probability=0.8, start=4, end=8)
@@ -120,7 +125,7 @@ def reason(cell: Any, places: tuple[str, ...] = (), derived: DerivedField | None
         at = "-".join(str(getattr(cell, place)) for place in places)
         return f"{cell.value} at {at} (expected {cell.expected}, {cell.expected_probability:.0%})"
     phrase = None if derived is None else derived.phrase(cell.value)
-    if phrase is not None:
-        return f"{phrase}; {cell.note} (expected {interval_text(cell.expected)}, {cell.expected_probability:.0%})"
-    value = f"{cell.value}: {cell.note}" if cell.note else cell.value
-    return f"{cell.column} = {value} (expected {interval_text(cell.expected)}, {cell.expected_probability:.0%})"
+    said = f"{cell.column} = {cell.value}" if phrase is None else phrase
+    said += (": " if phrase is None else "; ") + cell.note if cell.note else ""
+    said += f" contradicts {cell.contradicts}" if cell.contradicts else ""
+    return f"{said} (expected {interval_text(cell.expected)}, {cell.expected_probability:.0%})"
