@@ -259,6 +259,7 @@ def test_the_demo_finds_odd_claims_and_leaves_files_that_can_be_used(tmp_path):
     assert said.status == 0, said.err
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == [
         "claims.maskdiff",
+        "found.csv",
         "new.csv",
         "normal.csv",
         "report.html",

@@ -119,7 +119,7 @@ def test_an_interruption_after_the_model_was_saved_says_so(home, monkeypatch, tm
 
 
 def test_an_interruption_between_two_files_names_both(home, monkeypatch, tmp_path):
-    monkeypatch.setattr("maskdiff.jobs.fit_file", interrupt)
+    monkeypatch.setattr("maskdiff.jobs.find_file", interrupt)
     said = call("demo", tmp_path, "--rows", "1000", "--quiet")
     assert said.status == 130
     written, missing = said.err.removeprefix("interrupted: ").strip().split("; ")

@@ -12,12 +12,13 @@ from maskdiff.cli import options
 from maskdiff.cli.output import Output, percent
 
 if TYPE_CHECKING:
-    from maskdiff.jobs import Evaluation
+    from maskdiff.jobs import Evaluation, FindSummary
 
 LABEL = "is_odd"
-_FILES = ("normal.csv", "new.csv", "claims.maskdiff", "scored.csv", "report.html")
+_FILES = ("normal.csv", "new.csv", "found.csv", "claims.maskdiff", "scored.csv", "report.html")
 _SHOWN = 8
 _BY_HAND = (
+    f"find {{0}}/new.csv -o {{0}}/found.csv --drop {LABEL} --reconstructor kernel",
     "fit {0}/normal.csv -o {0}/claims.maskdiff",
     "score {0}/claims.maskdiff {0}/new.csv -o {0}/scored.csv --explain 3",
     "report {0}/claims.maskdiff {0}/new.csv -o {0}/report.html",
@@ -34,16 +35,18 @@ def demo(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Make up insurance claims, learn the normal ones, and show the oddest of the others."""
+    """Make up insurance claims; find the odd ones among them, then learn from normal ones and judge the others."""
     from maskdiff.detectors import TableDetector
     from maskdiff.jobs import ScoreOptions, evaluate_file, fit_file, report_file, score_file
 
     output: Output = ctx.obj
     home = Path(folder)
     output.outputs = [str(home / name) for name in _FILES]
-    normal, new, model, scored, page = output.outputs
+    normal, new, found_rows, model, scored, page = output.outputs
     n_normal, n_new = _make_files(home, rows, seed)
-    output.say(f"{rows:,} insurance claims were made up. Learning from {n_normal:,} normal ones ...")
+    output.say(f"{rows:,} insurance claims were made up. {n_new:,} of them, and nobody knows which are normal:")
+    searched = _find(output, new, found_rows, seed)
+    output.say(f"\nThe same with {n_normal:,} normal claims to learn from ...")
     began = time.monotonic()
     # The label is no column to learn from; dropped here, it may stand in the files to be scored.
     unfitted = TableDetector(columns={LABEL: "drop"}, seed=seed, progress=False)
@@ -58,6 +61,8 @@ def demo(
         command="demo",
         roc_auc=found.roc_auc,
         average_precision=found.average_precision,
+        found=searched.found,
+        estimated_odd=searched.estimated_odd.number,
         anomalies=summary.anomalies,
         false_alarm_rate_seen=found.false_alarm_rate_seen,
         false_alarm_rate_promised=found.false_alarm_rate_promised,
@@ -66,6 +71,19 @@ def demo(
     _show_promise(output, found)
     by_hand = "\n".join(f"  maskdiff {line.format(home)}" for line in _BY_HAND)
     output.say(f"\nwrote {', '.join(str(home / name) for name in _FILES)}\nThe same by hand:\n{by_hand}")
+
+
+def _find(output: Output, claims: str, out: str, seed: int) -> FindSummary:
+    """The odd claims of one file, which nobody has labelled; a kernel is quick."""
+    from maskdiff.cli.find import described
+    from maskdiff.detectors import TableDetector
+    from maskdiff.jobs import find_file
+
+    quick = TableDetector("kernel", columns={LABEL: "drop"}, seed=seed, progress=False)
+    with output.progress() as progress:
+        summary = find_file(claims, out, detector=quick, callback=progress or None)
+    output.say(*described(summary))
+    return summary
 
 
 def _make_files(home: Path, rows: int, seed: int) -> tuple[int, int]:

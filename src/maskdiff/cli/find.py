@@ -125,13 +125,20 @@ def _show(output: Output, summary: FindSummary, seconds: float) -> None:
         seconds=round(seconds, 3),
     )
     places = ", ".join("standard output" if path == "-" else printable(path) for path in output.outputs)
-    output.say(
+    output.say(*described(summary), f"wrote {places} in {seconds:.1f} s")
+
+
+def described(summary: FindSummary) -> list[str]:
+    """What was found, in a few lines."""
+    odd = summary.estimated_odd
+    rate = percent(summary.false_discovery_rate)
+    found = f"found {counted(summary.found, 'row')}; on average at most {rate} of these are normal. The oddest:"
+    none = f"none is so odd that at most {rate} of those reported would be normal; the oddest are these:"
+    return [
         f"{counted(summary.rows, 'row')}, about {odd.number:,} of them odd ({odd.low:,} to {odd.high:,})",
-        f"found {counted(summary.found, 'row')}; on average at most {percent(summary.false_discovery_rate)} of these "
-        "are normal",
+        found if summary.found else none,
         *_oddest(summary),
-        f"wrote {places} in {seconds:.1f} s",
-    )
+    ]
 
 
 def _oddest(summary: FindSummary) -> list[str]:
