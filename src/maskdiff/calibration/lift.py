@@ -19,6 +19,8 @@ from maskdiff.state import storable
 # A tail is what this share of normal rows exceed, at least so many rows.
 _TAIL, _FEWEST = 0.2, 4
 _LARGEST = 1e9
+# No tail is this narrow: see `_tail`. Divided by less, a number may become infinite.
+_NARROWEST = 1e-6
 
 
 @storable
@@ -38,8 +40,9 @@ class Lift:
 
     def __post_init__(self) -> None:
         numbers = (self.row_start, self.cell_start, self.row_excess, self.cell_excess)
-        if not all(abs(number) <= _LARGEST for number in numbers) or min(self.row_excess, self.cell_excess) <= 0:
-            raise SettingError(f"the tails must be finite, with excesses above 0; got {self}.")
+        narrowest = min(self.row_excess, self.cell_excess)
+        if not all(abs(number) <= _LARGEST for number in numbers) or narrowest < _NARROWEST:
+            raise SettingError(f"the tails must be finite, with excesses of at least {_NARROWEST:g}; got {self}.")
         if not 0 < self.share < 1:
             raise SettingError(f"share must lie between 0 and 1; got {self.share}.")
 
