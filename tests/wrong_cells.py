@@ -41,7 +41,7 @@ PLANTED = {(f"c{row}", column) for column, rows in WRONG.items() for row in rows
 def wrong_cells() -> pd.DataFrame:
     """120 contracts; 16 of their cells are wrong."""
     rows = make_contracts(120, 1)
-    wrong = {"office": rows["office"].map(OTHER_OFFICE), "colour": "purple", "limit": 999, "amount": 99999.0}
+    wrong = {"office": rows["office"].map(OTHER_OFFICE), "colour": "purple", "limit": 999, "amount": 99999.5}
     for column, places in WRONG.items():
         chosen = rows.index[list(places)]
         rows.loc[chosen, column] = wrong[column][chosen] if column == "office" else wrong[column]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from maskdiff import load, save
@@ -62,3 +64,71 @@ def test_explain_says_when_a_row_is_an_alarm_by_one_cell_alone(folder):
     said = call(*question)
     (column,) = json.loads(call(*question, "--json").out)["alarm_cells"]
     assert f"row {row} of {folder / 'new.csv'}: an anomaly because of {column} alone, score" in said.out
+
+
+def test_suggest_writes_a_corrected_copy_and_the_list_of_changes(folder, tmp_path):
+    fixed, changes = tmp_path / "fixed.csv", tmp_path / "changes.csv"
+    before = (folder / "new.csv").read_bytes()
+    request = ("suggest", folder / "model.maskdiff", folder / "new.csv", "-o", fixed, "--changes", changes)
+    said = call(*request)
+    assert said.status == 0, said.err
+    listed = pd.read_csv(changes)
+    n_cells, n_rows, n_changed = len(listed), listed["row"].nunique(), int(listed["changed"].sum())
+    assert said.out.splitlines()[0] == (
+        f"{n_cells} cells in {n_rows} rows look wrong (at most about 10% of them are fine); "
+        f"{n_changed} have a likely value"
+    )
+    assert said.out.splitlines()[1].startswith(f"wrote 120 rows to {fixed} and the list of odd cells to {changes} in")
+    assert (folder / "new.csv").read_bytes() == before
+    repaired = contract_detector().repair(wrong_cells())
+    assert pd.read_csv(fixed)["office"].tolist() == repaired.rows["office"].tolist()
+    facts = json.loads(call(*request, "--json").out)
+    assert (facts["odd_cells"], facts["rows_with_odd_cells"], facts["changed"]) == (n_cells, n_rows, n_changed)
+
+
+def test_suggest_takes_a_rate_and_a_least_probability(folder, tmp_path):
+    request = ("suggest", folder / "kernel.maskdiff", folder / "new.csv", "-o", tmp_path / "fixed.csv", "--json")
+    usual = json.loads(call(*request).out)
+    more = json.loads(call(*request, "--false-discovery-rate", 0.4).out)
+    fewer = json.loads(call(*request, "--at-least", 0.99).out)
+    assert more["odd_cells"] > usual["odd_cells"] == fewer["odd_cells"]
+    assert fewer["changed"] < usual["changed"]
+
+
+def test_suggest_writes_rows_to_a_pipe_and_reads_one(folder):
+    said = call("suggest", folder / "model.maskdiff", "-", "-o", "-", stdin=(folder / "new.csv").read_bytes())
+    assert said.status == 0, said.err
+    assert len(pd.read_csv(io.StringIO(said.out))) == 120
+    assert "look wrong" in said.err
+
+
+def test_suggest_never_writes_over_what_it_reads(folder, tmp_path):
+    model, new = folder / "model.maskdiff", folder / "new.csv"
+    for wrong in (new, model):
+        assert call("suggest", model, new, "-o", wrong).is_refusal
+        assert call("suggest", model, new, "-o", tmp_path / "fixed.csv", "--changes", wrong).is_refusal
+        assert call("score", model, new, "-o", tmp_path / "scored.csv", "--cells", wrong).is_refusal
+    assert call("suggest", model, new, "-o", tmp_path / "a.csv", "--changes", tmp_path / "a.csv").is_refusal
+    assert call("suggest", model, new, "-o", "-", "--changes", "-").is_refusal
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_few_odd_cells_among_many_are_noted_and_not_reported(folder, tmp_path):
+    rows = make_contracts(200, 3)
+    rows.loc["c5", "colour"] = "purple"
+    rows.to_csv(tmp_path / "new.csv", index=False)
+    said = call("suggest", folder / "model.maskdiff", tmp_path / "new.csv", "-o", tmp_path / "fixed.csv")
+    assert said.out.startswith("no cell looks wrong by itself\n")
+    assert "none is reported at a false-discovery rate of 10%" in said.err
+
+
+def test_score_lists_cells_and_counts_them(folder, tmp_path):
+    scored, cells = tmp_path / "scored.csv", tmp_path / "cells.csv"
+    request = ("score", folder / "model.maskdiff", folder / "new.csv", "-o", scored, "--cells", cells)
+    said = call(*request)
+    n_cells = len(pd.read_csv(cells))
+    assert f"{n_cells} cells in " in said.out
+    assert f"wrote 120 rows to {scored} and the odd cells to {cells} in" in said.out
+    facts = json.loads(call(*request, "--json").out)
+    assert (facts["odd_cells"], facts["cells"]) == (n_cells, str(cells))
+    assert "odd_cells" not in json.loads(call(*request[:5], "--json").out)

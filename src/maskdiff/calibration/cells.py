@@ -106,6 +106,16 @@ class CellSelection:
         """No cell that more calibration cells reach is ever selected, whatever other cells there are."""
         return int(np.searchsorted(self._p_values, self.rate, side="right")) - 1
 
+    @property
+    def total(self) -> int:
+        """How many cells were counted."""
+        return int(self._counts.sum())
+
+    @property
+    def beyond(self) -> int:
+        """How many of them are odder than all calibration cells; among many cells a few such are no wonder."""
+        return int(self._counts[0])
+
     def add(self, oddness: FloatArray) -> IntArray:
         """Count the cells of one more batch; how many calibration cells reach each of them, (N, F)."""
         reached = self.calibration.reached(oddness)

@@ -25,6 +25,7 @@ from maskdiff.cli.inspect import inspect
 from maskdiff.cli.output import Output, printable
 from maskdiff.cli.report import report
 from maskdiff.cli.score import score
+from maskdiff.cli.suggest import suggest
 from maskdiff.cli.update import update
 from maskdiff.errors import MaskdiffError
 from maskdiff.written_files import WrittenFiles, recording_written_files
@@ -39,7 +40,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (find, fit, score, explain, report, dismiss, update, inspect, evaluate, demo):
+for command in (find, fit, score, explain, suggest, report, dismiss, update, inspect, evaluate, demo):
     app.command()(command)
 app.add_typer(bench)
 

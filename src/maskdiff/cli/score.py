@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from maskdiff.cli import options
+from maskdiff.cli.odd_cells import cell_facts, cell_sentence, note_few_cells
 from maskdiff.cli.output import Output, counted, or_one_cell, percent, printable
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ def score(
     false_alarm_rate: options.FalseAlarmRate = None,
     false_discovery_rate: Annotated[
         float | None, typer.Option(help="Instead: share of the rows called anomalies that may be normal.")
+    ] = None,
+    cells: Annotated[
+        str | None,
+        typer.Option("--cells", metavar="FILE", help="List the cells of a table that are odd alone."),
     ] = None,
     prefix: Annotated[str, typer.Option(help="Before the names of the columns that are added.")] = "",
     safe_for_spreadsheets: Annotated[
@@ -55,20 +60,26 @@ def score(
     output: Output = ctx.obj
     if output.json and out == "-":
         raise SettingError("the rows and --json both want standard output. Name a file for the rows: -o FILE.")
-    output.to_stderr, output.outputs = out == "-", [out]
+    if cells is not None:
+        options.check_file(cells)
+    output.to_stderr, output.outputs = out == "-", [out, *([] if cells is None else [cells])]
     began = time.monotonic()
     choice = ScoreOptions(explain, only_anomalies, top, false_alarm_rate, false_discovery_rate, prefix)
     reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query)
     writing = WriteOptions(out_format, None, safe_for_spreadsheets)
     with output.progress() as progress:
-        summary = score_file(model, rows, out, choice, reading=reading, writing=writing, callback=progress or None)
-    _show(output, summary, out, time.monotonic() - began)
+        summary = score_file(
+            model, rows, out, choice, cells=cells, reading=reading, writing=writing, callback=progress or None
+        )
+    _show(output, summary, out, cells, time.monotonic() - began)
 
 
-def _show(output: Output, summary: ScoreSummary, out: str, seconds: float) -> None:
+def _show(output: Output, summary: ScoreSummary, out: str, cells: str | None, seconds: float) -> None:
     output.checks(summary.checks)
     output.skipped(summary.skipped)
     output.empty(summary.empty)
+    if summary.odd_cells is not None:
+        note_few_cells(output, summary.odd_cells)
     output.facts(
         command="score",
         rows=summary.rows,
@@ -78,6 +89,7 @@ def _show(output: Output, summary: ScoreSummary, out: str, seconds: float) -> No
         dismissed=summary.dismissed,
         output=out,
         **_promise_facts(summary),
+        **({} if summary.odd_cells is None else {"cells": cells, **cell_facts(summary.odd_cells)}),
         ignored_columns=summary.ignored,
         skipped_lines=summary.skipped.lines,
         checks=[check.to_record() for check in summary.checks],
@@ -88,8 +100,13 @@ def _show(output: Output, summary: ScoreSummary, out: str, seconds: float) -> No
     output.say(
         f"{counted(summary.rows, 'row')}, {counted(summary.anomalies, 'anomaly')} ({share}){_by_chance(summary)}",
         _promise(summary),
-        f"wrote {counted(summary.written, 'row')} to {place} in {seconds:.1f} s",
+        *([] if summary.odd_cells is None else [cell_sentence(summary.odd_cells)]),
+        f"wrote {counted(summary.written, 'row')} to {place}{_list(cells)} in {seconds:.1f} s",
     )
+
+
+def _list(cells: str | None) -> str:
+    return "" if cells is None else f" and the odd cells to {printable(cells)}"
 
 
 def _promise_facts(summary: ScoreSummary) -> dict[str, float | None]:

@@ -7,11 +7,13 @@
     explain_rows(detector, "new.csv", row=17)
     evaluate_file(detector, "labelled.csv", "is_odd").roc_auc
     report_file(detector, "new.csv", "report.html")
+    suggest_file(detector, "new.csv", "fixed.csv", changes="changes.csv")
     dismiss_rows("claims.maskdiff", "scored.csv", row=17)
 
 Wherever a detector is taken, so is the path of its file.
 """
 
+from maskdiff.jobs.cells import OddCellCounts
 from maskdiff.jobs.checkpoint import Checkpoint
 from maskdiff.jobs.curves import check_picture, draw_curves
 from maskdiff.jobs.dismiss import DismissedRow, dismiss_rows, undo_dismissal
@@ -26,6 +28,7 @@ from maskdiff.jobs.rows.model import ModelRows, rows_for
 from maskdiff.jobs.rows.table import ModelTableRows, NormalTableRows, read_table
 from maskdiff.jobs.rows.tokens import ModelTokenRows, NormalTokenRows
 from maskdiff.jobs.score import ScoreOptions, ScoreSummary, score_batch, score_file
+from maskdiff.jobs.suggest import SuggestSummary, suggest_file
 from maskdiff.jobs.update import update_file
 
 __all__ = [
@@ -43,10 +46,12 @@ __all__ = [
     "ModelTokenRows",
     "NormalTableRows",
     "NormalTokenRows",
+    "OddCellCounts",
     "ReportSummary",
     "RowExplanation",
     "ScoreOptions",
     "ScoreSummary",
+    "SuggestSummary",
     "check_picture",
     "dismiss_rows",
     "draw_curves",
@@ -60,6 +65,7 @@ __all__ = [
     "rows_for",
     "score_batch",
     "score_file",
+    "suggest_file",
     "undo_dismissal",
     "update_file",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from maskdiff.io.base import WriteOptions
 from maskdiff.io.formats import check_writable, open_rows, open_writer
 from maskdiff.io.outputs import check_output
 from maskdiff.io.rows import BatchRows, ReadOptions, RowFile, SkippedLines, as_batch
+from maskdiff.jobs.cells import CELL_RATE, CELL_SCHEMA, OddCellCounts, OddCellSearch, check_second_output
 from maskdiff.jobs.choice import Judged, Written, as_they_come, highest, possible_anomalies, set_aside
 from maskdiff.jobs.models import Model, as_detector, model_path
 from maskdiff.jobs.rows.model import rows_for
@@ -57,8 +59,8 @@ class ScoreSummary:
     `empty` rows hold nothing to judge them by (a text without a token): their score is null, their p-value 1, and they
     are never anomalies. `dismissed` rows would be anomalies but for rules of the model. `threshold` and
     `false_alarm_rate` are the promise that was kept, None where `false_discovery_rate` was; rows with a cell odder than
-    `cell_threshold` are anomalies too, where it is not None. `checks` is what to
-    know before the anomalies are believed.
+    `cell_threshold` are anomalies too, where it is not None. `odd_cells` counts the odd cells where they are listed.
+    `checks` is what to know before the anomalies are believed.
     """
 
     rows: int = 0
@@ -70,6 +72,7 @@ class ScoreSummary:
     cell_threshold: float | None = None
     false_alarm_rate: float | None = None
     false_discovery_rate: float | None = None
+    odd_cells: OddCellCounts | None = None
     ignored: list[str] = field(default_factory=list)
     skipped: SkippedLines = field(default_factory=SkippedLines)
     checks: list[Check] = field(default_factory=list)
@@ -106,13 +109,15 @@ def score_file(
     out: str = "-",
     options: ScoreOptions | None = None,
     *,
+    cells: str | None = None,
     reading: ReadOptions | None = None,
     writing: WriteOptions | None = None,
     callback: Callback | None = None,
 ) -> ScoreSummary:
     """Write the rows of a file with their verdicts to another; "-" is a standard stream.
 
-    The rows and the model are never written over.
+    The odd cells of a table, those of all rows judged together, are listed in the file `cells`: on average at most a
+    tenth of them is fine, or what `false_discovery_rate` says. The rows and the model are never written over.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -127,15 +132,22 @@ def score_file(
     >>> summary.rows, summary.anomalies
     (2, 1)
     """
-    writing = writing or WriteOptions()
+    writing, options = writing or WriteOptions(), options or ScoreOptions()
     check_output(out, [rows, model_path(model)])
     check_writable(out, writing)
-    with open_rows(rows, reading) as file, warnings.catch_warnings():
+    of_cells = writing if cells is None else check_second_output(cells, out, model, rows, writing)
+    with open_rows(rows, reading) as file, ExitStack() as opened, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoEvidenceWarning)  # the summary says how many rows are empty
-        scoring = Scoring(model, file, options or ScoreOptions(), callback)
+        scoring = Scoring(model, file, options, callback)
+        if cells is not None:
+            rate = options.false_discovery_rate or CELL_RATE
+            scoring.search = opened.enter_context(OddCellSearch(scoring.detector, file, rate))
         with open_writer(out, scoring.schema, written_like(file, out, writing)) as write:
             for batch in scoring.batches():
                 write(batch)
+        if cells is not None and scoring.search is not None:
+            with open_writer(cells, CELL_SCHEMA, written_like(file, cells, of_cells)) as write:
+                scoring.summary.odd_cells = scoring.search.write(scoring.model_rows, write)
     return replace(scoring.summary, skipped=file.skipped, checks=run_checks(scoring.counts))
 
 
@@ -163,6 +175,7 @@ class Scoring:
             false_discovery_rate=options.false_discovery_rate,
             unknown=self.model_rows.ignored,
         )
+        self.search: OddCellSearch | None = None
         self._scores: list[FloatArray] = []
         self._rules: list[IntArray] = []
 
@@ -179,6 +192,8 @@ class Scoring:
             verdicts = self.detector.judge(self.model_rows.read(batch, done + 1), self.options.false_alarm_rate)
             self._count(verdicts)
             self.counts.add(verdicts)
+            if self.search is not None:
+                self.search.add(batch, verdicts)
             yield Judged(batch, done + np.arange(batch.num_rows), verdicts)
 
     def _count(self, verdicts: Verdicts) -> None:

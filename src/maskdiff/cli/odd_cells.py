@@ -1,0 +1,44 @@
+"""What the commands say about the odd cells of a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from maskdiff.cli.output import Output, counted, percent
+
+if TYPE_CHECKING:
+    from maskdiff.jobs import OddCellCounts
+
+
+def cell_sentence(odd: OddCellCounts) -> str:
+    """How many cells look wrong, and how far to believe that.
+
+    >>> from maskdiff.jobs import OddCellCounts
+    >>> cell_sentence(OddCellCounts(0.1, cells=37, rows=34))
+    '37 cells in 34 rows look wrong (at most about 10% of them are fine)'
+    """
+    if not odd.cells:
+        return "no cell looks wrong by itself"
+    looks = "looks" if odd.cells == 1 else "look"
+    promise = f"at most about {percent(odd.false_discovery_rate)} of them are fine"
+    return f"{counted(odd.cells, 'cell')} in {counted(odd.rows, 'row')} {looks} wrong ({promise})"
+
+
+def cell_facts(odd: OddCellCounts) -> dict[str, Any]:
+    """The same for machines."""
+    return {
+        "odd_cells": odd.cells,
+        "rows_with_odd_cells": odd.rows,
+        "cell_false_discovery_rate": odd.false_discovery_rate,
+    }
+
+
+def note_few_cells(output: Output, odd: OddCellCounts) -> None:
+    """Where no cell is reported though some are odder than any that calibrated: a few are no surprise among many."""
+    if odd.beyond and not odd.cells:
+        rate = percent(odd.false_discovery_rate)
+        output.note(
+            f"{counted(odd.beyond, 'cell')} of {odd.total:,} may be odder than all calibration cells by chance, "
+            f"so none is reported at a false-discovery rate of {rate}. Fit on more rows, or allow a higher rate. "
+            "(On the command line: --false-discovery-rate 0.3.)"
+        )

@@ -1,0 +1,97 @@
+"""`maskdiff suggest`: rows in, a copy with the likeliest values in place of odd cells out."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from maskdiff.cli import options
+from maskdiff.cli.odd_cells import cell_facts, cell_sentence, note_few_cells
+from maskdiff.cli.output import Output, counted, printable
+
+if TYPE_CHECKING:
+    from maskdiff.jobs import SuggestSummary
+
+
+def suggest(
+    ctx: typer.Context,
+    model: options.Model,
+    rows: options.Rows,
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="The corrected copy; - writes a pipe.")],
+    changes: Annotated[
+        str | None, typer.Option(metavar="FILE", help="List all odd cells: value, suggestion, probability, changed.")
+    ] = None,
+    false_discovery_rate: Annotated[
+        float, typer.Option(help="Share of the cells that are called odd that may be fine.")
+    ] = 0.1,
+    at_least: Annotated[float, typer.Option(metavar="P", help="The least probability of a value to be taken.")] = 0.5,
+    safe_for_spreadsheets: Annotated[
+        bool, typer.Option("--safe-for-spreadsheets", help="Defuse cells that a spreadsheet would run as formulas.")
+    ] = False,
+    out_format: Annotated[str | None, typer.Option(metavar="csv|parquet|jsonl|arrow|json", help="Of the copy.")] = None,
+    format: options.Format = None,
+    delimiter: options.Delimiter = None,
+    quote: options.Quote = "auto",
+    encoding: options.Encoding = None,
+    on_bad_lines: options.OnBadLines = "error",
+    header: options.Header = None,
+    sheet: options.Sheet = None,
+    query: options.Query = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Write a copy of a table in which odd cells hold the likeliest value; the file itself stays as it is."""
+    from maskdiff.errors import SettingError
+    from maskdiff.io import WriteOptions
+    from maskdiff.jobs import suggest_file
+
+    output: Output = ctx.obj
+    if output.json and out == "-":
+        raise SettingError("the rows and --json both want standard output. Name a file for the rows: -o FILE.")
+    if changes is not None:
+        options.check_file(changes)
+    output.to_stderr, output.outputs = out == "-", [out, *([] if changes is None else [changes])]
+    began = time.monotonic()
+    with output.progress() as progress:
+        summary = suggest_file(
+            model,
+            rows,
+            out,
+            changes=changes,
+            false_discovery_rate=false_discovery_rate,
+            at_least=at_least,
+            reading=options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query),
+            writing=WriteOptions(out_format, None, safe_for_spreadsheets),
+            callback=progress or None,
+        )
+    _show(output, summary, out, changes, time.monotonic() - began)
+
+
+def _show(output: Output, summary: SuggestSummary, out: str, changes: str | None, seconds: float) -> None:
+    output.checks(summary.checks)
+    output.skipped(summary.skipped)
+    note_few_cells(output, summary.odd)
+    output.facts(
+        command="suggest",
+        rows=summary.rows,
+        **cell_facts(summary.odd),
+        changed=summary.changed,
+        at_least=summary.at_least,
+        output=out,
+        changes=changes,
+        ignored_columns=summary.ignored,
+        skipped_lines=summary.skipped.lines,
+        checks=[check.to_record() for check in summary.checks],
+        seconds=round(seconds, 3),
+    )
+    have = "has" if summary.changed == 1 else "have"
+    likely = f"; {summary.changed:,} {have} a likely value" if summary.odd.cells else ""
+    place = "standard output" if out == "-" else printable(out)
+    listed = "" if changes is None else f" and the list of odd cells to {printable(changes)}"
+    output.say(
+        f"{cell_sentence(summary.odd)}{likely}",
+        f"wrote {counted(summary.rows, 'row')} to {place}{listed} in {seconds:.1f} s",
+    )
