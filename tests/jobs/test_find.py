@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 import maskdiff
-from maskdiff import TableDetector
+from maskdiff import MLPReconstructor, Steps, TableDetector, Training
 from maskdiff.detectors.finding.finder import fit_find_batches
 from maskdiff.detectors.finding.search import FindOptions
 from maskdiff.errors import SettingError, UnknownColumnError
 from maskdiff.io import ReadOptions
-from maskdiff.jobs import ColumnOptions, FindOutput, find, find_file
+from maskdiff.jobs import Checkpoints, ColumnOptions, FindOutput, find, find_file
 
 from ..conftest import make_connections
 
@@ -140,3 +140,29 @@ def test_of_large_files_a_sample_is_learned_from_and_all_rows_are_judged(path, t
     assert summary.rows == 400
     assert sum(summary.detector.encoder_.schema_.fields[0].counts) <= 150
     assert len(set(pd.read_csv(tmp_path / "f.csv")["row"] - 1) & set(ODD)) >= 4
+
+
+def test_a_search_that_was_killed_goes_on_where_it_was(path, tmp_path):
+    """In the second round, say; trainings that were done are not repeated, and the rows found are the same."""
+    network = MLPReconstructor(8, 2, training=Training(Steps(12), look_every=3))
+    detector = TableDetector(network, progress=False)
+
+    def search(name, *, resume=False, callback=None):
+        stores = Checkpoints(str(tmp_path / name), resume=resume, seconds=0)
+        out = str(tmp_path / f"{name}.csv")
+        find_file(path, out, detector=detector, checkpoints=stores, callback=callback, output=FindOutput(top=20))
+        return stores
+
+    def killed(progress):
+        if progress.stage.startswith("round 2") and "part 3" in progress.stage:
+            raise KeyboardInterrupt
+
+    search("whole")
+    with pytest.raises(KeyboardInterrupt):
+        search("killed", callback=killed)
+    left = [file.name for file in Checkpoints(str(tmp_path / "killed")).files]
+    assert left[:2] == ["killed.1-1", "killed.1-2"]
+    stores = search("killed", resume=True)
+    assert [one.resumed_at for one in stores.made[:7]] == [12] * 7
+    assert (tmp_path / "killed.csv").read_text() == (tmp_path / "whole.csv").read_text()
+    assert not stores.files

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +13,7 @@ from maskdiff.cli import options
 from maskdiff.cli.output import Output, counted, percent, printable
 
 if TYPE_CHECKING:
-    from maskdiff.jobs import FindSummary
+    from maskdiff.jobs import Checkpoints, FindSummary
 
 Names = list[str] | None
 # So many of the oddest rows are shown.
@@ -55,7 +57,9 @@ def find(
     seed: Annotated[int, typer.Option(help="Equal seeds find equal rows.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, ...")] = "auto",
     prefix: Annotated[str, typer.Option(help="Before the names of the columns that are added.")] = "",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a search that was interrupted.")] = False,
     steps: Annotated[int | None, typer.Option(hidden=True, min=1)] = None,
+    checkpoint_seconds: Annotated[float, typer.Option(hidden=True)] = 10.0,
     format: options.Format = None,
     delimiter: options.Delimiter = None,
     quote: options.Quote = "auto",
@@ -72,7 +76,7 @@ def find(
     """Find the odd rows of one file, where nobody knows which are normal: ranked, with the cells or tokens to blame."""
     from maskdiff.detectors.finding.search import FindOptions
     from maskdiff.errors import SettingError
-    from maskdiff.jobs import ColumnOptions, DetectorSettings, FindOutput, find_file
+    from maskdiff.jobs import Checkpoints, ColumnOptions, DetectorSettings, FindOutput, find_file
 
     output: Output = ctx.obj
     if output.json and out == "-":
@@ -87,7 +91,8 @@ def find(
         steps=steps,
         others={"device": device, "seed": seed, "progress": False},
     )
-    with output.progress() as progress:
+    checkpoints = None if out == "-" else Checkpoints(f"{out}.checkpoint", resume=resume, seconds=checkpoint_seconds)
+    with output.progress() as progress, _saying_how_to_resume(checkpoints, output):
         summary = find_file(
             rows,
             out,
@@ -98,9 +103,24 @@ def find(
             order=order,
             output=FindOutput(top, explain, report, model, prefix, force),
             reading=options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query),
+            checkpoints=checkpoints,
             callback=progress or None,
         )
     _show(output, summary, time.monotonic() - began)
+
+
+@contextmanager
+def _saying_how_to_resume(checkpoints: Checkpoints | None, output: Output) -> Iterator[None]:
+    """Say how to go on if what runs in here is interrupted."""
+    if checkpoints is not None and checkpoints.resume and not checkpoints.files:
+        output.note(f"there is no {printable(str(checkpoints.path))}; the search begins at the beginning")
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoints is not None and checkpoints.kept:
+            kept = printable(f"{checkpoints.path}.*")
+            output.note(f"the trainings so far are kept in {kept}; the same command with --resume goes on from there")
+        raise
 
 
 def _show(output: Output, summary: FindSummary, seconds: float) -> None:

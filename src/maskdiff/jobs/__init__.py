@@ -14,7 +14,7 @@ Wherever a detector is taken, so is the path of its file.
 """
 
 from maskdiff.jobs.cells import OddCellCounts
-from maskdiff.jobs.checkpoint import Checkpoint
+from maskdiff.jobs.checkpoint import Checkpoint, Checkpoints
 from maskdiff.jobs.curves import check_picture, draw_curves
 from maskdiff.jobs.dismiss import DismissedRow, dismiss_rows, undo_dismissal
 from maskdiff.jobs.evaluate import Evaluation, evaluate_file
@@ -33,6 +33,7 @@ from maskdiff.jobs.update import update_file
 
 __all__ = [
     "Checkpoint",
+    "Checkpoints",
     "ColumnOptions",
     "DetectorSettings",
     "DismissedRow",

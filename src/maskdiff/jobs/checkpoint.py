@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -76,3 +77,33 @@ class Checkpoint:
     def done(self) -> None:
         """Nothing is left to resume."""
         self.path.unlink(missing_ok=True)
+
+
+class Checkpoints:
+    """The states of all trainings of a search, each in a file of its own beside `path`."""
+
+    def __init__(self, path: str, *, resume: bool = False, seconds: float = 10.0) -> None:
+        self.path = Path(path)
+        self.resume = resume
+        self.seconds = seconds
+        self.made: list[Checkpoint] = []
+
+    def of(self, round: int, fold: int) -> Checkpoint:
+        """The store of one training."""
+        self.made.append(Checkpoint(f"{self.path}.{round}-{fold + 1}", resume=self.resume, seconds=self.seconds))
+        return self.made[-1]
+
+    @property
+    def kept(self) -> bool:
+        """Whether anything can be resumed."""
+        return any(one.kept or one.resumed_at is not None for one in self.made)
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that are there."""
+        return sorted(self.path.parent.glob(f"{glob.escape(self.path.name)}.*-*"))
+
+    def done(self) -> None:
+        """Nothing is left to resume."""
+        for path in self.files:
+            path.unlink(missing_ok=True)

@@ -29,6 +29,7 @@ from maskdiff.io.base import WriteOptions
 from maskdiff.io.formats import check_writable, open_rows, open_writer
 from maskdiff.io.outputs import check_output
 from maskdiff.io.rows import ReadOptions, RowFile, SkippedLines, as_batch
+from maskdiff.jobs.checkpoint import CHECKPOINT_FILE, Checkpoints
 from maskdiff.jobs.fit import files_of, normal_rows_of, unfitted
 from maskdiff.jobs.fit_settings import ColumnOptions, DetectorSettings
 from maskdiff.jobs.rows.model import ModelRows, rows_for
@@ -98,12 +99,14 @@ def find_file(
     output: FindOutput | None = None,
     reading: ReadOptions | None = None,
     writing: WriteOptions | None = None,
+    checkpoints: Checkpoints | None = None,
     callback: Callback | None = None,
 ) -> FindSummary:
     """Write the odd rows of a file to another, the oddest first, each with its number in the file and its reasons.
 
     `detector` and `columns` are as in `fit_file`; the columns `group` and `order` say which rows belong together (see
-    `Detector.fit_find`) and are not learned from. What is read is never written over.
+    `Detector.fit_find`) and are not learned from. `checkpoints` store the states of trainings, so that an interrupted
+    search can go on. What is read is never written over.
 
     >>> import tempfile
     >>> from maskdiff import TableDetector
@@ -122,10 +125,12 @@ def find_file(
     check_writable(out, writing)
     check_output(output.model, inputs, MODEL_FILE, force=output.force)
     check_output(output.report, [*inputs, out], PAGE, force=output.force)
+    for left in () if checkpoints is None else checkpoints.files:
+        check_output(left, inputs, CHECKPOINT_FILE, force=output.force)
     fitted = unfitted(detector, callback)
     with open_rows(rows, reading, repeatable=True) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoEvidenceWarning)  # the summary says how many rows are empty
-        ties = {"group": _column(file, group), "order": _column(file, order)}
+        ties = {"group": _column(file, group), "order": _column(file, order), "checkpoints": checkpoints}
         named = [name for name in (group, order) if name is not None]
         columns_found = found_columns(file.schema, output, type(fitted)._encoder.places)
         normal = normal_rows_of(file, fitted, _without(columns, fitted, named), None, callback)
@@ -138,6 +143,8 @@ def find_file(
             _write_report(written, output, callback)
     if output.model is not None:
         save(fitted, output.model, force=output.force)
+    if checkpoints is not None:
+        checkpoints.done()
     return replace(written.summary(), skipped=file.skipped)
 
 

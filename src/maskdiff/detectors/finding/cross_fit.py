@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -39,9 +39,12 @@ class CrossFit:
         learnable: BoolArray,
         *,
         callback: Callback | None = None,
-        checkpoint: CheckpointStore | None = None,
+        checkpoint: Callable[[int], CheckpointStore | None] | None = None,
     ) -> CrossFit:
-        """For each fold a model like this detector, from the rows of all others that are `learnable`, shape (N,)."""
+        """For each fold a model like this detector, from the rows of all others that are `learnable`, shape (N,).
+
+        `checkpoint` gives the store of the training of each fold.
+        """
         models = []
         for number in range(int(fold.max(initial=0)) + 1):
             chosen = learnable & (fold != number)
@@ -51,7 +54,8 @@ class CrossFit:
             part = _of_part(callback, number + 1, int(fold.max()) + 1)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", MaskdiffWarning)  # the model of all rows says the same once
-                model.learn_uncalibrated(rows_chosen(batches, chosen), int(chosen.sum()), part, checkpoint)
+                stored = None if checkpoint is None else checkpoint(number)
+                model.learn_uncalibrated(rows_chosen(batches, chosen), int(chosen.sum()), part, stored)
             models.append(model)
         return cls(tuple(models), fold)
 

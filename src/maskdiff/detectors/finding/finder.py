@@ -10,7 +10,7 @@ import numpy as np
 
 from maskdiff.detectors.finding.cross_fit import rows_chosen
 from maskdiff.detectors.finding.findings import Findings, findings_of
-from maskdiff.detectors.finding.search import AUTO, FindOptions, Found, RowTies, search
+from maskdiff.detectors.finding.search import AUTO, Checkpoints, FindOptions, Found, RowTies, search
 from maskdiff.detectors.finding.ties import column_values, group_keys, time_ranks
 from maskdiff.detectors.labels import pandas_index
 from maskdiff.errors import MaskdiffWarning
@@ -74,20 +74,23 @@ def fit_find_batches(
     *,
     group: Any = None,
     order: Any = None,
+    checkpoints: Checkpoints | None = None,
 ) -> Found:
     """Search rows that come in parts, each read by `_read`; the detector learns from those that are not left out.
 
-    `group` and `order` give one value for each row.
+    `group` and `order` give one value for each row; `checkpoints` store the trainings.
     """
     detector._check_settings()
     detector._check_folders()
     n_rows = detector._look(batches, n_rows)
     with listening(detector.progress) as callback:
-        found = search(detector, batches, _ties(detector, batches, n_rows, group, order), options, callback=callback)
+        ties = _ties(detector, batches, n_rows, group, order)
+        found = search(detector, batches, ties, options, callback=callback, checkpoints=checkpoints)
     kept = found.learned_from
     contamination, detector.contamination = detector.contamination, 0.0  # the odd rows are gone by now
     try:
-        detector._learn(rows_chosen(batches, kept), int(kept.sum()))
+        stored = None if checkpoints is None else checkpoints.of(len(found.rounds) + 1, 0)
+        detector._learn(rows_chosen(batches, kept), int(kept.sum()), stored)
     finally:
         detector.contamination = contamination
     return found

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from maskdiff.progress import Callback, Progress
 if TYPE_CHECKING:
     from maskdiff.detectors.base import Detector
     from maskdiff.detectors.learning import Batches
+    from maskdiff.training import CheckpointStore
 
 AUTO = "auto"
 # With fewer rows nobody can say what is usual.
@@ -119,6 +121,13 @@ class Found:
         return self.sampled & ~self.left_out
 
 
+class Checkpoints(Protocol):
+    """Stores the state of every training of a search, so that an interrupted one can be resumed."""
+
+    def of(self, round: int, fold: int) -> CheckpointStore:
+        """The store of one training."""
+
+
 def search(
     detector: Detector,
     batches: Batches,
@@ -126,6 +135,7 @@ def search(
     options: FindOptions,
     *,
     callback: Callback | None = None,
+    checkpoints: Checkpoints | None = None,
     most_rounds: int | None = None,
 ) -> Found:
     """Find the odd rows; `batches` gives them as `_read` does, already seen by `_look`."""
@@ -140,7 +150,8 @@ def search(
         part = _of_round(callback, number, len(numbers_of_folds))
         rounds.append(aside)
         fold = ties.folds(min(n_folds, n), detector.seed)
-        cross_fit = CrossFit.learn(detector, batches, fold, sampled & ~aside, callback=part)
+        stores = None if checkpoints is None else partial(checkpoints.of, number)
+        cross_fit = CrossFit.learn(detector, batches, fold, sampled & ~aside, callback=part, checkpoint=stores)
         scores.append(score := cross_fit.scores(batches, part))
         tail = tail_of(score, options.contamination) if tail is None else tail
         before, aside = aside, _oddest(score, tail.odd.number)
