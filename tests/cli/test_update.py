@@ -28,7 +28,9 @@ def test_a_model_learns_on_and_says_what_changed(model, tmp_path):
         for m in (model, out)
     ]
     assert facts[0]["anomalies"] == 20 > 5 > facts[1]["anomalies"]
-    assert json.loads(call("update", out, tmp_path / "more.csv", "-o", out, "--json").out)["rows"] == 80
+    connections(80, seed=10).to_csv(tmp_path / "later.csv", index=False)
+    assert json.loads(call("update", out, tmp_path / "later.csv", "-o", out, "--json").out)["rows"] == 80
+    assert "learned from before" in call("update", out, tmp_path / "later.csv", "-o", out).err
 
 
 def test_models_and_files_that_cannot_be_used_are_refused(model, inbox, tmp_path):

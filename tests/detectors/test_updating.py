@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from maskdiff import TableDetector, load, save
-from maskdiff.errors import EmptyTableError, SettingError
+from maskdiff.errors import EmptyTableError, InputError, SettingError
 
 from ..conftest import make_connections
 
@@ -84,6 +84,19 @@ def test_rows_with_cells_that_no_code_fits_are_left_out(detector):
     new.loc[3, "bytes"] = "many"
     summary = detector.update(new)
     assert (summary.rows, summary.left_out) == (99, 1)
+
+
+def test_rows_learned_from_before_are_refused():
+    rng = np.random.default_rng(0)
+    rows = orders(400, rng).assign(weight=rng.normal(size=400).round(4))
+    detector = kernel(columns={"name": "category"}).fit(rows[:300])
+    before = detector.threshold()
+    with pytest.raises(InputError, match="of 200 rows were learned from before and would count twice"):
+        detector.update(rows[200:])
+    assert detector.threshold() == before
+    assert detector.update(rows[300:]).rows == 100
+    repeated = pd.DataFrame({"a": ["x", "y"] * 100, "b": ["1", "2"] * 100})
+    assert kernel().fit(repeated).update(repeated).rows == 200
 
 
 def test_other_detectors_say_that_they_have_to_be_fitted_again(detector):

@@ -15,12 +15,8 @@ def rows_learned_from(counts: CheckCounts, settings: CheckSettings) -> Check | N
     have to be more of them than among new rows, or not fewer where more rows are seen altogether.
     """
     learned, n, once = counts.detector.fingerprint_, counts.compared, int(counts.matched.sum())
-    if once < max(settings.fewest_seen, settings.least_seen_share * n):
-        return None
-    # Both rows of a pair are one piece of evidence, hence the half.
-    usual = _most_of(n, learned.pairs, learned.n_rows // 2, settings.interval)
-    usual_seen = _most_of(n, learned.n_rows - len(learned.once), learned.n_rows, settings.interval)
-    if once <= usual and (counts.seen <= usual_seen or once / n <= learned.expected_once):
+    least = max(settings.fewest_seen, settings.least_seen_share * n)
+    if once < least or not learned.is_overlap(n, counts.seen, once, settings.interval):
         return None
     expected = learned.expected_seen
     share = min(1.0, (counts.seen / n - expected) / (1 - expected))
@@ -34,10 +30,3 @@ def rows_learned_from(counts: CheckCounts, settings: CheckSettings) -> Check | N
     )
     details = {"rows": n, "seen": counts.seen, "once": once, "expected_share": expected, "learned_share": share}
     return Check(LEARNED_FROM, message, details)
-
-
-def _most_of(n: int, found: int, of: int, interval: float) -> float:
-    """The most of n rows that chance gives of what `found` rows were `of` all before."""
-    from scipy.stats import betabinom
-
-    return float(betabinom.ppf(interval, n, found + 1, max(1, of - found)))

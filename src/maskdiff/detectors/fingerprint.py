@@ -95,6 +95,18 @@ class Fingerprint:
         """The share of new normal rows that equal a row of the fit."""
         return 1 - len(self.once) / max(1, self.n_rows)
 
+    def is_overlap(self, n: int, seen: int, once: int, interval: float) -> bool:
+        """Whether n rows hold more rows of the fit than chance gives new rows in this interval.
+
+        Of them `seen` equal some row of the fit, and `once` different ones equal a single row. Where rows repeat, new
+        ones equal some of them by right. So those equal to a single row decide: there have to be more of them than
+        among new rows, or not fewer where more rows are seen altogether.
+        """
+        # Both rows of a pair are one piece of evidence, hence the half.
+        usual = _most_of(n, self.pairs, self.n_rows // 2, interval)
+        usual_seen = _most_of(n, self.n_rows - len(self.once), self.n_rows, interval)
+        return once > usual or (seen > usual_seen and once / n > self.expected_once)
+
     def to_state(self) -> tuple[dict[str, int], dict[str, Tensor]]:
         """As plain numbers and tensors."""
         import torch
@@ -132,6 +144,13 @@ class _Smallest:
             self.cutoff = int(self.hashes[self.most] >> np.uint64(32))
             kept = _below(self.hashes, self.cutoff)
             self.hashes, self.counts = self.hashes[kept], self.counts[kept]
+
+
+def _most_of(n: int, found: int, of: int, interval: float) -> float:
+    """The most of n rows that chance gives of what `found` rows were `of` all before."""
+    from scipy.stats import betabinom
+
+    return float(betabinom.ppf(interval, n, found + 1, max(1, of - found)))
 
 
 def _below(hashes: Hashes, cutoff: int) -> NDArray[np.bool_]:

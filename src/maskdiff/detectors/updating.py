@@ -26,16 +26,20 @@ from maskdiff.calibration import Calibration
 from maskdiff.codes import Codes, IntArray, Schema
 from maskdiff.codes.rows import distinct_rows
 from maskdiff.detectors.dismissals import CODE, Dismissals, DismissedCell
-from maskdiff.detectors.fingerprint import Fingerprint
+from maskdiff.detectors.fingerprint import NOT_KNOWN, Fingerprint
 from maskdiff.detectors.split import MOST_TO_CALIBRATE
 from maskdiff.drift.columns import CodeCounts, drift_level
 from maskdiff.encoders.table.extension import ExtendedColumn
-from maskdiff.errors import EmptyTableError, SettingError
+from maskdiff.errors import EmptyTableError, InputError, SettingError
 from maskdiff.progress import listening
 from maskdiff.reconstructors import KernelReconstructor
 
 if TYPE_CHECKING:
     from maskdiff.detectors.tables import TableDetector
+    from maskdiff.detectors.verdicts import Verdicts
+
+# From so many rows on that equal single rows of the fit, where that is more than chance gives in this interval.
+_FEWEST_SEEN, _INTERVAL = 3, 0.999
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,7 @@ def learn_on(detector: TableDetector, X: Any) -> UpdateSummary:
     if not rows.n_rows:
         raise EmptyTableError("there are no rows to learn on from.")
     verdicts = detector.judge(rows)
+    check_new(detector.fingerprint_, verdicts)
     encoder, columns = detector.encoder_.extended(rows)
     schema = encoder.schema_
     old = Codes(moved_codes(kernel.codes_NF.cpu().numpy(), columns, schema), schema)
@@ -102,6 +107,17 @@ def learn_on(detector: TableDetector, X: Any) -> UpdateSummary:
         widened=tuple(name for name, one in columns.items() if one.widened),
         drifted=drifted_columns(verdicts.codes),
     )
+
+
+def check_new(learned: Fingerprint, verdicts: Verdicts) -> None:
+    """Refuse rows that were learned from before: each would find its copy when it is left out, and seem less odd."""
+    n, seen = int((verdicts.times_learned != NOT_KNOWN).sum()), int(verdicts.seen.sum())
+    once = int(learned.matched_once(verdicts.codes).sum())
+    if once >= _FEWEST_SEEN and learned.is_overlap(n, seen, once, _INTERVAL):
+        raise InputError(
+            f"{seen:,} of {n:,} rows were learned from before and would count twice, which makes all rows seem less "
+            "odd than they are. Hand over the new rows alone; judge(X).seen marks the others."
+        )
 
 
 def moved_codes(values: IntArray, columns: Mapping[str, ExtendedColumn], schema: Schema) -> IntArray:
