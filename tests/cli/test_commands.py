@@ -183,7 +183,7 @@ def test_explain_draws_the_cells_of_one_row(which, home, model):
     said = call("explain", model, home / "new.csv", *which.split())
     assert said.status == 0, said.err
     lines = said.out.splitlines()
-    assert lines[0].startswith(f"row 60 of {home / 'new.csv'}: an anomaly, score ")
+    assert lines[0].startswith(f"row 60 of {home / 'new.csv'}: an anomaly, rare in itself, score ")
     cells = {line.split()[0]: line for line in lines[3:]}
     assert set(cells) == {"protocol", "service", "bytes", "port", "retries", "secure", "day", "note"}
     assert "gopher" in cells["service"]

@@ -13,9 +13,9 @@ ALL_CELLS = 1000
 
 def test_an_explanation_has_the_same_columns_everywhere(case, detector):
     table = detector.explain(case.rows)
-    assert [*list(table)[:2], *list(table)[-8:]] == [
+    assert [*list(table)[:2], *list(table)[-9:]] == [
         *("row", "column", "value", "contribution", "share"),
-        *("surprise", "expected", "expected_probability", "contradicts", "note"),
+        *("surprise", "expected", "expected_probability", "contradicts", "oddity", "note"),
     ]
     assert set(table["column"]) <= set(case.rows.columns)
     assert (table["expected_probability"] > 0).all()

@@ -143,7 +143,7 @@ def test_an_explanation_names_the_cells_that_carry_each_row(detector, odd_rows):
     table = detector.explain(odd_rows, top=2)
     assert list(table) == [
         *("row", "column", "value", "contribution", "share"),
-        *("surprise", "expected", "expected_probability", "contradicts", "note"),
+        *("surprise", "expected", "expected_probability", "contradicts", "oddity", "note"),
     ]
     contributions = detector.contributions(odd_rows)
     assert (table.groupby("row").size() <= 2).all()
@@ -225,7 +225,7 @@ def test_a_reconstructor_of_ones_own_works():
     scores = detector.anomaly_score(rows)
     assert np.corrcoef(scores, learned.anomaly_score(rows))[0, 1] > 0.9
     assert scores[y == 1].mean() > scores[y == 0].mean()
-    assert detector.explain(rows, top=1).shape == (200, 10)
+    assert detector.explain(rows, top=1).shape == (200, 11)
     assert detector.is_anomaly(normal, 0.05).mean() < 0.05 + 4 * math.sqrt(0.05 / 100)
 
 

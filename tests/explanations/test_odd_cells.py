@@ -106,5 +106,6 @@ def test_the_table_has_one_line_per_cell_with_everything_there_is_to_say(normal)
         "expected": ["v1", "v0", "v1"],
         "expected_probability": [0.9, 0.8, 0.7],
         "contradicts": ["", "", ""],
+        "oddity": ["", "", ""],
         "note": ["", "largest seen 9", ""],
     }

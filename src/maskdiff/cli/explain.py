@@ -71,6 +71,8 @@ def _show(output: Output, found: RowExplanation, record: dict[str, Any]) -> None
     verdict = "an anomaly" if record["is_anomaly"] else "not an anomaly"
     if record["is_anomaly"] and found.by_cells_alone:
         verdict += f" because of {printable(' and '.join(found.alarm_cells))} alone"
+    if record.get("oddity"):
+        verdict += f", {record['oddity']}"
     if record.get("dismissed_by"):
         verdict = f"dismissed by rule {record['dismissed_by']}"
     output.say(

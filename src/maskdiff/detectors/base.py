@@ -7,6 +7,7 @@ Higher score = more anomalous, everywhere but in the four methods that carry sci
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -150,7 +151,7 @@ class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
         alarm_score, cells = self._alarm(codes, found, threshold)
         raised = alarm_score > threshold
         rule = self._rules_about(X, codes, found.contributions, cells)
-        return self._verdicts(
+        verdicts = self._verdicts(
             found.score,
             alarm_score,
             self.calibration_.p_values(alarm_score),
@@ -165,6 +166,11 @@ class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
             cells,
             found.by_term,
         )
+        return replace(verdicts, oddity=self._oddity(verdicts))
+
+    def _oddity(self, verdicts: Verdicts) -> NDArray[Any] | None:
+        """What makes each row odd, (N,): of tokens there is nothing to say."""
+        return None
 
     def _alarm(self, codes: Codes, found: CellEvidence, threshold: float) -> tuple[FloatArray, CellVerdicts | None]:
         """What is compared with the threshold, (N,), and what there is to say about single cells: here nothing."""
@@ -202,9 +208,11 @@ class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
         Columns: row (its place in X), column, value, contribution (what the cell adds to the score, in its unit),
         share (of the row's score), surprise (nats), expected (the likeliest value given the rest of the row),
         expected_probability, contradicts (the other one of two cells that are only odd together, such as "seats = 2",
-        if one of them is the row's first reason) and note (what else there is to say, such as "largest seen 6517";
-        mostly nothing). The index holds the label of each cell's row, so that `X.join(explanation)` finds it: the index
-        of X in pandas, positions otherwise. Hand in what `judge(X)` returned to save scoring the rows again.
+        if one of them is the row's first reason), oddity (what makes the row odd: it is "rare in itself", "odd in
+        context" or "far from everything"; the same for all cells of a row) and note (what else there is to say, such as
+        "largest seen 6517"; mostly nothing). The index holds the label of each cell's row, so that
+        `X.join(explanation)` finds it: the index of X in pandas, positions otherwise. Hand in what `judge(X)` returned
+        to save scoring the rows again.
         """
         if top < 1:
             raise SettingError(f"top must be at least 1; got {top}.")
@@ -215,13 +223,16 @@ class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
         values, notes = (texts(X, cells.row, cells.field) for texts in (self.encoder_.display, self.encoder_.notes))
         contradicts = self._contradicts(X, cells, verdicts)
         table = self._explanation(cells, verdicts.surprise, verdicts.codes, values, notes, contradicts)
+        table["oddity"] = "" if verdicts.oddity is None else verdicts.oddity[cells.row]
         return labelled(table, verdicts.labels)
 
     def _contradicts(self, X: Any, cells: OddCells, verdicts: Verdicts) -> list[str]:
         """The cell that each of these contradicts, as a text; empty where there is none."""
         codes, of_cells = verdicts.codes, verdicts.cells
         reasons = odd_cells(verdicts.contributions, MOST_COMPARED, None if of_cells is None else of_cells.log_odds)
-        odd = np.ones(codes.values.shape, np.bool_) if of_cells is None else of_cells.p_value <= RARELY_AS_ODD
+        odd = np.ones(codes.values.shape, np.bool_)
+        if of_cells is not None and of_cells.oddness.any():  # without calibration it is not known what is odd
+            odd = of_cells.p_value <= RARELY_AS_ODD
         hides: dict[str, Any] = {"mask_rate": self._mask_rate, "device": self.torch_device()}
         other = contradicted(cells, contradictions(self.reconstructor_, codes, reasons, odd, **hides))
         found, names = np.flatnonzero(other >= 0), codes.schema.names

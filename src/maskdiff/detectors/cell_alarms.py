@@ -12,6 +12,7 @@ from torch import Tensor
 from maskdiff.calibration import CellCalibration, Lift
 from maskdiff.codes import BoolArray, FloatArray, IntArray
 from maskdiff.evidence.single_cells import ColumnScale, SingleCells
+from maskdiff.explanations.oddities import UsualRows
 from maskdiff.state import check, from_plain, to_plain
 from maskdiff.state.tensors import Tensors, named, under
 
@@ -76,6 +77,7 @@ class CellAlarms:
     cells: SingleCells
     lift: Lift | None = None
     calibration: CellCalibration | None = None
+    usual: UsualRows | None = None
 
     @classmethod
     def learned(
@@ -90,9 +92,9 @@ class CellAlarms:
         """The scores, raised where one cell is odder than the row as a whole, (N,)."""
         return scores if self.lift is None else self.lift.alarm_score(scores, oddness.max(axis=1))
 
-    def calibrated(self, oddness: FloatArray) -> CellAlarms:
-        """The same, with the cells of calibration rows."""
-        return replace(self, calibration=CellCalibration.of(oddness))
+    def calibrated(self, oddness: FloatArray, by_term: FloatArray) -> CellAlarms:
+        """The same, with the cells of calibration rows, and what each term of evidence says of these rows."""
+        return replace(self, calibration=CellCalibration.of(oddness), usual=UsualRows.of(oddness, by_term))
 
     def verdicts(self, log_odds: FloatArray, known: BoolArray, threshold: float) -> CellVerdicts:
         """What there is to say about these cells where rows must score above `threshold`."""
@@ -106,16 +108,18 @@ class CellAlarms:
         assert self.cells.scale is not None
         assert self.calibration is not None
         tensors = named(self.cells.scale.to_tensors(), "scale") | {"calibration": self.calibration.to_tensor()}
-        return {"lift": None if self.lift is None else to_plain(self.lift)}, tensors
+        return {"lift": None if self.lift is None else to_plain(self.lift), "usual": to_plain(self.usual)}, tensors
 
     @classmethod
-    def from_state(cls, plain: Any, tensors: Tensors, cells: SingleCells, n_fields: int) -> CellAlarms:
+    def from_state(cls, plain: Any, tensors: Tensors, cells: SingleCells, n_fields: int, n_terms: int) -> CellAlarms:
         """What `to_state` gave, about the cells of this reconstructor."""
-        check(isinstance(plain, dict) and set(plain) == {"lift"}, "its alarms of cells are not described completely")
+        check(isinstance(plain, dict) and set(plain) == {"lift", "usual"}, "its alarms of cells are not complete")
         check("calibration" in tensors, "its alarms of cells have no calibration")
         lift = None if plain["lift"] is None else from_plain(plain["lift"], Lift)
+        usual = from_plain(plain["usual"], UsualRows)
+        check(len(usual.terms) == n_terms, "what is usual for its rows has other terms")
         scale = ColumnScale.from_tensors(under(tensors, "scale"), n_fields)
         rest = set(tensors) - {"calibration", *named(under(tensors, "scale"), "scale")}
         check(not rest, f"it holds tensors that nothing uses: {', '.join(sorted(rest)[:3])}")
         calibration = CellCalibration.from_tensor(tensors["calibration"], n_fields)
-        return cls(replace(cells, scale=scale), lift, calibration)
+        return cls(replace(cells, scale=scale), lift, calibration, usual)

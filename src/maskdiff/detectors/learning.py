@@ -108,8 +108,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def _fold_cells(self, held_out: Codes, callback: Callback | None) -> Any:
         """What the model of one fold says of single cells of the rows it did not learn from: here nothing."""
 
-    def _calibrate_folds(self, scores: FloatArray, cells: list[Any]) -> FloatArray:
-        """The alarm scores of all rows, in the order of the folds: here their scores."""
+    def _calibrate_folds(self, by_term: FloatArray, cells: list[Any]) -> FloatArray:
+        """The alarm scores of all rows, in the order of the folds, from what each term adds: here their sums."""
+        scores: FloatArray = by_term.sum(axis=1)
         return scores
 
     def _check_learned(self) -> None:
@@ -205,7 +206,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         # One scale for the answers of all models, the one that is kept among them.
         self.evidence_ = evidence.scaled_by(term_scores) if len(evidence.terms) > 1 else evidence
         scales = [term.scale for term in self.evidence_.terms]
-        scores = self._calibrate_folds((term_scores / scales).sum(axis=1), cells)
+        scores = self._calibrate_folds(term_scores / scales, cells)
         self.adopt_calibration(Calibration.from_scores(scores))
         return self
 

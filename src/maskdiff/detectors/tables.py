@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskdiff.calibration import CellCalibration
 from maskdiff.codes import Codes, FloatArray
@@ -17,11 +18,13 @@ from maskdiff.detectors.cell_reports import CellReports
 from maskdiff.detectors.learning import MAIN, Batches, Presets
 from maskdiff.detectors.split import RowSplit, in_step
 from maskdiff.detectors.updating import UpdateSummary, learn_on
+from maskdiff.detectors.verdicts import Verdicts
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.input import read_table
 from maskdiff.errors import SettingError
 from maskdiff.evidence import CellEvidence, Evidence, EvidenceTerm, NearestRows, SingleCells, Source
 from maskdiff.evidence.base import State
+from maskdiff.explanations.oddities import oddities
 from maskdiff.masking import Schedule, as_schedule
 from maskdiff.probes import PAPER_KERNEL_LEVELS, PAPER_LEVELS, ProbeGrid
 from maskdiff.progress import Callback, listening
@@ -231,6 +234,17 @@ class TableDetector(CellReports, Detector):
         cells = self.cell_alarms_.verdicts(log_odds, codes.known, threshold)
         return self.cell_alarms_.alarm_score(found.score, cells.oddness), cells
 
+    def _oddity(self, verdicts: Verdicts) -> NDArray[Any]:
+        usual, cells = self.cell_alarms_.usual, verdicts.cells
+        assert usual is not None
+        assert cells is not None
+        assert verdicts.by_term is not None
+        compares = np.array([term.source != MAIN for term in self.evidence_.terms])
+        by_one_cell = usual.by_one_cell(cells.oddness, verdicts.by_term, compares)
+        by_one_cell |= verdicts.alarm_score > verdicts.anomaly_score
+        first = verdicts.strength.argmax(axis=1)
+        return oddities(by_one_cell, verdicts.p_value, verdicts.codes, first)
+
     def _uncalibrated_cells(self, codes: Codes, found: CellEvidence) -> CellVerdicts:
         alarms = self.cell_alarms_
         log_odds, none = alarms.cells.log_odds(codes, found.surprise), np.zeros(codes.values.shape)
@@ -246,7 +260,8 @@ class TableDetector(CellReports, Detector):
 
     def _cells_from_state(self, plain: Any, tensors: Tensors) -> None:
         n_fields = len(self.encoder_.schema_)
-        self.cell_alarms_ = CellAlarms.from_state(plain, tensors, self._single_cells(), n_fields)
+        n_terms = len(self.evidence_.terms)
+        self.cell_alarms_ = CellAlarms.from_state(plain, tensors, self._single_cells(), n_fields, n_terms)
 
     def _calibrate(self, codes: Codes, found: CellEvidence, callback: Callback | None) -> FloatArray:
         alarms = self.cell_alarms_
@@ -254,7 +269,8 @@ class TableDetector(CellReports, Detector):
         if alarms.lift is None:  # no alarm rests on it, so the rows that calibrate may say what is usual
             alarms = replace(alarms, cells=alarms.cells.learned(log_odds))
         oddness = alarms.cells.oddness(log_odds, codes.known)
-        self.cell_alarms_ = alarms.calibrated(oddness)
+        assert found.by_term is not None
+        self.cell_alarms_ = alarms.calibrated(oddness, found.by_term)
         return alarms.alarm_score(found.score, oddness)
 
     def _fold_cells(self, held_out: Codes, callback: Callback | None) -> FoldCells:
@@ -263,13 +279,13 @@ class TableDetector(CellReports, Detector):
         surprise = np.zeros(held_out.values.shape)  # only models that are asked about each cell are cross-fitted
         return FoldCells(names, cells.log_odds(held_out, surprise, callback=callback), held_out.known)
 
-    def _calibrate_folds(self, scores: FloatArray, cells: list[FoldCells]) -> FloatArray:
-        log_odds, known = joined(cells)
+    def _calibrate_folds(self, by_term: FloatArray, cells: list[FoldCells]) -> FloatArray:
+        scores, (log_odds, known) = by_term.sum(axis=1), joined(cells)
         alarms = CellAlarms.learned(self._single_cells(), log_odds, scores, known, self.cell_share or 0.5)
         if not self._lifts(self.reconstructor_):
             alarms = replace(alarms, lift=None)
         oddness = alarms.cells.oddness(log_odds, known)
-        self.cell_alarms_ = alarms.calibrated(oddness)
+        self.cell_alarms_ = alarms.calibrated(oddness, by_term)
         return alarms.alarm_score(scores, oddness)
 
     def _references(self, codes: Codes, k: int) -> dict[str, Source]:

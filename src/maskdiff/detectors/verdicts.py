@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
 from maskdiff.detectors.cell_alarms import CellVerdicts
 from maskdiff.encoders.tokens.tokenized import TokenWindows
+from maskdiff.explanations.odd_cells import reason_strength
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +25,9 @@ class Verdicts:
     the rows where they came from pandas; None: rows are labelled by their positions. `raised` (N,) is whether the alarm
     score is above the threshold, and `rule` (N,) the number of the rule that dismisses alarms of such rows, 0 for none
     (None: there are no rules); see `Detector.dismiss`. `cells` says how odd single cells of tables are for their
-    columns (None for tokens), and `by_term` (N, T) what each term of the evidence adds to the score.
+    columns (None for tokens), and `by_term` (N, T) what each term of the evidence adds to the score. `oddity` (N,) says
+    what makes a row of a table odd: it is "rare in itself", "odd in context" or "far from everything"; empty for rows
+    that are not odd, None for tokens. See `explanations.oddities`.
     """
 
     anomaly_score: FloatArray
@@ -40,6 +43,12 @@ class Verdicts:
     rule: NDArray[np.int64] | None = None
     cells: CellVerdicts | None = None
     by_term: FloatArray | None = None
+    oddity: NDArray[Any] | None = None
+
+    @property
+    def strength(self) -> FloatArray:
+        """What cells are ranked by as reasons, shape (N, F): how much likelier another value was, or contributions."""
+        return reason_strength(self.contributions, None if self.cells is None else self.cells.log_odds)
 
     @property
     def judges(self) -> Any:
@@ -111,8 +120,8 @@ class Verdicts:
         """One dict of plain values per row, as JSON holds them: anomaly_score, p_value and is_anomaly.
 
         With rules that dismiss alarms, `dismissed_by` is the number of the rule that did, None for other rows. The
-        score is None for a row without evidence. Given what `explain` returned about the same rows, each record has its
-        `cells` too, the strongest first.
+        score is None for a row without evidence; rows of tables have their `oddity`. Given what `explain` returned
+        about the same rows, each record has its `cells` too, the strongest first.
 
         >>> from maskdiff import TableDetector
         >>> detector = TableDetector("kernel").fit([["cat", "meow"], ["dog", "woof"]] * 100)
@@ -129,6 +138,9 @@ class Verdicts:
             {"anomaly_score": None if math.isnan(score) else score, "p_value": p_value, "is_anomaly": alarm}
             for score, p_value, alarm in values
         ]
+        if self.oddity is not None:
+            for record, oddity in zip(records, self.oddity.tolist(), strict=True):
+                record["oddity"] = oddity
         if self.rule is not None:
             for record, number in zip(records, self.dismissed_by.tolist(), strict=True):
                 record["dismissed_by"] = number or None

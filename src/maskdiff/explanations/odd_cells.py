@@ -45,7 +45,7 @@ def odd_cells(contributions: FloatArray, top: int, log_odds: FloatArray | None =
     Given how much likelier another value was, those come first where it was likeliest by far, whatever is usual for
     their columns, and cells that hold the likeliest value are named only if no other cell of the row can be.
     """
-    key = contributions if log_odds is None else _reasons(contributions, log_odds)
+    key = reason_strength(contributions, log_odds)
     order = np.argsort(-key, axis=1, kind="stable")[:, :top]
     row, rank = np.nonzero(np.take_along_axis(key, order, axis=1) > 0)
     field = order[row, rank]
@@ -53,8 +53,10 @@ def odd_cells(contributions: FloatArray, top: int, log_odds: FloatArray | None =
     return OddCells(row, field, contribution, contribution / np.where(total > 0, total, 1.0))
 
 
-def _reasons(contributions: FloatArray, log_odds: FloatArray) -> FloatArray:
+def reason_strength(contributions: FloatArray, log_odds: FloatArray | None) -> FloatArray:
     """What cells are ranked by as reasons, (N, F): above 0 for those to be named."""
+    if log_odds is None:
+        return contributions
     without = ~(log_odds > 0).any(axis=1)
     key: FloatArray = np.where(contributions > 0, log_odds, 0.0)
     strongest = contributions[without]
@@ -120,6 +122,7 @@ def explanation_table(
             "expected": label,
             "expected_probability": probability,
             "contradicts": [""] * len(cells.row) if contradicts is None else contradicts,
+            "oddity": "",
             "note": [""] * len(cells.row) if notes is None else notes,
         }
     )
