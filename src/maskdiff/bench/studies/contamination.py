@@ -27,6 +27,7 @@ SETS = ("ad", "bank", "census", "claims", "fraud_oracle", "probe", "solar")
 SETTINGS: dict[str, Callable[[float], dict[str, Any]]] = {
     "default": lambda share: {},
     "default, told the share": lambda share: {"contamination": share},
+    "default, decided by the scores": lambda share: {"contamination": "auto"},
     "plain score": lambda share: {"reconstructor": "mlp"},
 }
 

@@ -3,7 +3,7 @@
 The bulk is fitted by two families: a + b (exp(g z) - 1) / g, z standard normal, from a normal distribution (g = 0) to a
 lognormal one, as skewed as the bulk itself is; and a power law, whose tail is heavier. Continued upwards each says how
 many normal rows to expect above any score; what is there beyond that number is odd. Where the bulk ends nobody knows,
-so that several ends are tried: all answers together give an interval. N rows.
+so that several ends are tried. N rows.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from maskdiff.codes import FloatArray
 # From where to where the scores are fitted, as shares of all rows.
 _BULKS = ((0.02, 0.6), (0.02, 0.75), (0.02, 0.85), (0.1, 0.75))
 _UPPER_BULKS = ((0.5, 0.85), (0.6, 0.9))
+_LOWER_HALF = (0.02, 0.45)
 # A fit needs no more points than these, and may be skewed as much as that.
 _POINTS, _SKEWS = 200, np.linspace(0.0, 1.2, 25)
 # More odd rows than this share are not odd but another kind of normal.
 MOST_ODD = 0.3
 # Scores up to here are those of normal rows.
 _SURELY_NORMAL = 0.65
-# Scores that are closer than this, or than this share of themselves, say the same: where nearly all rows are alike, the
-# differences between models are all that is left.
-_LEAST_SCALE, _LEAST_SPREAD = 0.01, 0.1
+# Scores that are closer than this say the same: where nearly all rows are alike, the differences between models are all
+# that is left.
+_LEAST_SCALE = 0.02
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class SkewedTail:
         quantile, z = np.quantile(ordered, share * (1 - odd_share)), norm.ppf(share)
         fits = [(*_line(_skewed(z, g), quantile), float(g)) for g in _SKEWS]
         _, a, b, g = min(fits)
-        return cls(a, max(b, _LEAST_SCALE, _LEAST_SPREAD * abs(a)), g)
+        return cls(a, max(b, _LEAST_SCALE), g)
 
     def share_above(self, scores: FloatArray) -> FloatArray:
         """The share of normal rows that score at least this high, shape (n,).
@@ -73,7 +74,7 @@ class PowerTail:
         share, origin = np.linspace(*bulk, _POINTS), min(0.0, float(ordered[0]))
         distance = np.log(np.maximum(np.quantile(ordered, share * (1 - odd_share)) - origin, _LEAST_SCALE))
         _, a, b = _line(-np.log1p(-share), distance)
-        return cls(a, max(b, _LEAST_SPREAD), origin)
+        return cls(a, max(b, _LEAST_SCALE), origin)
 
     def share_above(self, scores: FloatArray) -> FloatArray:
         """The share of normal rows that score at least this high, shape (n,).
@@ -143,14 +144,26 @@ def _expected(ordered: FloatArray, odd_share: float) -> FloatArray:
 
 
 def _estimate(ordered: FloatArray, expected: FloatArray) -> OddEstimate:
-    """How many more rows there are than expected: the median of all tails, and the least and most they allow."""
+    """How many more rows there are than expected: the median of all tails, the least that one finds, and the most.
+
+    The most are those by which the upper half is heavier than the lower one, as if normal scores were symmetric, and as
+    many again: odd rows that score like normal ones are in no tail.
+    """
     number = round(float(np.median([_odd(ordered, one, 1.0) for one in expected])))
-    low, high = (int(limit([_odd(ordered, one, by) for one in expected])) for limit, by in ((min, 2.0), (_most, -1.0)))
-    return OddEstimate(number, min(low, number), max(high, number))
+    low = int(min(_odd(ordered, one, 2.0) for one in expected))
+    high = max(max(_odd(ordered, one, -1.0) for one in expected), 2 * _asymmetry(ordered))
+    most = math.ceil(min(high, MOST_ODD * len(ordered)))
+    return OddEstimate(number, min(low, number), max(most, number))
 
 
-def _most(numbers: list[float]) -> float:
-    return math.ceil(max(numbers))
+def _asymmetry(ordered: FloatArray) -> float:
+    """How many more rows there are far above the median than as far below it, where that is most."""
+    n, median = len(ordered), float(np.median(ordered))
+    share = np.linspace(*_LOWER_HALF, _POINTS)
+    mirrored = 2 * median - np.quantile(ordered, share)
+    far = mirrored > median + _LEAST_SCALE
+    more = (n - np.searchsorted(ordered, mirrored, side="right")) - share * n
+    return float(np.where(far, more, 0.0).max(initial=0.0))
 
 
 def _odd(ordered: FloatArray, expected: FloatArray, deviations: float) -> float:
@@ -166,7 +179,7 @@ def _more(ordered: FloatArray, expected: FloatArray) -> FloatArray:
     """How many more rows there are at or above each score than expected, shape (N,); 0 in the bulk."""
     n, median = len(ordered), float(ordered[len(ordered) // 2])
     more = (n - np.searchsorted(ordered, ordered, side="left")) - expected
-    usual = max(median + max(_LEAST_SCALE, _LEAST_SPREAD * abs(median)), float(ordered[int(_SURELY_NORMAL * n)]))
+    usual = max(median + _LEAST_SCALE, float(ordered[int(_SURELY_NORMAL * n)]))
     upper = ordered > usual
     return np.where(upper, more, 0.0)
 
