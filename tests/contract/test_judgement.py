@@ -47,7 +47,7 @@ def test_verdicts_of_some_rows_are_those_of_these_rows_alone(case, detector):
 def test_selection_is_benjamini_and_hochbergs_on_all_rows_together(case, detector):
     chosen = detector.select(case.rows, 0.3)
     assert chosen.dtype == bool
-    np.testing.assert_array_equal(chosen, detector.calibration_.select(detector.anomaly_score(case.rows), 0.3))
+    np.testing.assert_array_equal(chosen, detector.calibration_.select(detector.judge(case.rows).alarm_score, 0.3))
 
 
 def test_a_rate_finer_than_the_calibration_rows_allow_is_refused(case, detector):
