@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import norm
 
 from maskdiff.codes import FloatArray
@@ -120,40 +121,77 @@ class TailCounts:
         """
         judged = np.flatnonzero(~np.isnan(scores))
         order = judged[np.argsort(scores[judged], kind="stable")]
-        ordered, n = scores[order], len(order)
-        normal = np.ones(len(scores))
-        if not n:
+        ordered, normal = scores[order], np.ones(len(scores))
+        if not len(order):
             return cls(NONE_ODD, normal)
+        upper = UpperScores.of(ordered)
         # Once it is known about how many are odd, the bulk of the others can be told from them.
-        number = _estimate(ordered, _expected(ordered, 0.0)).number if n_odd is None else n_odd
-        expected = _expected(ordered, number / n)
-        odd = _estimate(ordered, expected) if n_odd is None else OddEstimate(n_odd, n_odd, n_odd)
+        number = _estimate(ordered, upper, upper.expected(ordered, 0.0)).number if n_odd is None else n_odd
+        expected = upper.expected(ordered, number / len(order))
+        odd = _estimate(ordered, upper, expected) if n_odd is None else OddEstimate(n_odd, n_odd, n_odd)
         # The heavier of the two families; of a family no fit that goes far astray.
         likely = np.maximum(np.median(expected[: len(_BULKS)], axis=0), expected[-1])
-        normal[order] = _chances(ordered, likely, odd.number)
+        normal[order[upper.first :]] = np.repeat(upper.chances(likely, odd.number), upper.counts)
         return cls(odd, normal)
 
 
-def _expected(ordered: FloatArray, odd_share: float) -> FloatArray:
-    """How many normal rows each tail lets expect at or above each score, shape (tails, N)."""
-    skewed = [SkewedTail.of(ordered, bulk, odd_share).share_above(ordered) for bulk in _BULKS]
-    power = [PowerTail.of(ordered, bulk, odd_share).share_above(ordered) for bulk in _UPPER_BULKS]
-    above = np.stack([*skewed, *power])
-    expected: FloatArray = len(ordered) * (1 - odd_share) * above
-    return expected
+@dataclass(frozen=True, eq=False)
+class UpperScores:
+    """The distinct scores above the bulk, in order, shape (V,), how many rows have each, and how many at least as much.
+
+    `first` is the number of rows in the bulk.
+    """
+
+    values: FloatArray
+    counts: NDArray[np.int64]
+    above: NDArray[np.int64]
+    first: int
+
+    @classmethod
+    def of(cls, ordered: FloatArray) -> UpperScores:
+        """Of scores that are in order."""
+        n, median = len(ordered), float(ordered[len(ordered) // 2])
+        usual = max(median + _LEAST_SCALE, float(ordered[int(_SURELY_NORMAL * n)]))
+        first = int(np.searchsorted(ordered, usual, side="right"))
+        values, counts = np.unique(ordered[first:], return_counts=True)
+        return cls(values, counts, np.cumsum(counts[::-1])[::-1], first)
+
+    def expected(self, ordered: FloatArray, odd_share: float) -> FloatArray:
+        """How many normal rows each tail lets expect at or above each score, shape (tails, V)."""
+        tails = [SkewedTail.of(ordered, bulk, odd_share).share_above(self.values) for bulk in _BULKS]
+        tails += [PowerTail.of(ordered, bulk, odd_share).share_above(self.values) for bulk in _UPPER_BULKS]
+        expected: FloatArray = len(ordered) * (1 - odd_share) * np.stack(tails)
+        return expected
+
+    def odd(self, expected: FloatArray, deviations: float) -> float:
+        """How many more rows there are above a score than expected, and so many deviations, where that is most."""
+        more = self.above - expected - deviations * np.sqrt(expected)
+        return max(0.0, float(more.max(initial=0.0)))
+
+    def chances(self, expected: FloatArray, n_odd: int) -> FloatArray:
+        """How likely a row with each score is normal, shape (V,).
+
+        The chances of all rows above a score add up to the expected number, as far as at most `n_odd` rows are odd, and
+        a row that is normal counts as one.
+        """
+        above = self.above[::-1]
+        odd = np.clip(above - expected[::-1], 0, np.minimum(n_odd, above))
+        normal = np.maximum.accumulate(above - np.maximum.accumulate(odd))
+        chances: FloatArray = np.diff(normal, prepend=0.0)[::-1] / self.counts
+        return chances
 
 
-def _estimate(ordered: FloatArray, expected: FloatArray) -> OddEstimate:
+def _estimate(ordered: FloatArray, upper: UpperScores, expected: FloatArray) -> OddEstimate:
     """How many more rows there are than expected: the median of all tails, the least that one finds, and the most.
 
     The most are those by which the upper half is heavier than the lower one, as if normal scores were symmetric, and as
     many again: odd rows that score like normal ones are in no tail.
     """
-    number = round(float(np.median([_odd(ordered, one, 1.0) for one in expected])))
-    low = int(min(_odd(ordered, one, 2.0) for one in expected))
-    high = max(max(_odd(ordered, one, -1.0) for one in expected), 2 * _asymmetry(ordered))
-    most = math.ceil(min(high, MOST_ODD * len(ordered)))
-    return OddEstimate(number, min(low, number), max(most, number))
+    limit = MOST_ODD * len(ordered)
+    number = round(min(limit, float(np.median([upper.odd(one, 1.0) for one in expected]))))
+    low = int(min(upper.odd(one, 2.0) for one in expected))
+    high = max(max(upper.odd(one, -1.0) for one in expected), 2 * _asymmetry(ordered))
+    return OddEstimate(number, min(low, number), max(math.ceil(min(high, limit)), number))
 
 
 def _asymmetry(ordered: FloatArray) -> float:
@@ -164,38 +202,6 @@ def _asymmetry(ordered: FloatArray) -> float:
     far = mirrored > median + _LEAST_SCALE
     more = (n - np.searchsorted(ordered, mirrored, side="right")) - share * n
     return float(np.where(far, more, 0.0).max(initial=0.0))
-
-
-def _odd(ordered: FloatArray, expected: FloatArray, deviations: float) -> float:
-    """How many more rows there are above a score than normal ones expected, and so many deviations of that number.
-
-    Taken where it is largest.
-    """
-    more = _more(ordered, expected + deviations * np.sqrt(expected))
-    return float(np.clip(more.max(initial=0.0), 0, MOST_ODD * len(ordered)))
-
-
-def _more(ordered: FloatArray, expected: FloatArray) -> FloatArray:
-    """How many more rows there are at or above each score than expected, shape (N,); 0 in the bulk."""
-    n, median = len(ordered), float(ordered[len(ordered) // 2])
-    more = (n - np.searchsorted(ordered, ordered, side="left")) - expected
-    usual = max(median + _LEAST_SCALE, float(ordered[int(_SURELY_NORMAL * n)]))
-    upper = ordered > usual
-    return np.where(upper, more, 0.0)
-
-
-def _chances(ordered: FloatArray, expected: FloatArray, n_odd: int) -> FloatArray:
-    """How likely each row is normal, shape (N,), equal for equal scores.
-
-    The chances of all rows above a score add up to the expected number, as far as at most `n_odd` rows are odd, and a
-    row that is normal counts as one.
-    """
-    _, first, counts = np.unique(ordered, return_index=True, return_counts=True)
-    above = (len(ordered) - first)[::-1]
-    odd = np.clip(above - expected[first][::-1], 0, np.minimum(n_odd, above))
-    normal = above - np.maximum.accumulate(odd)
-    each = np.maximum(np.diff(np.maximum.accumulate(normal), prepend=0.0)[::-1], 0.0) / counts
-    return np.repeat(each, counts)
 
 
 def _skewed(z: FloatArray, g: float) -> FloatArray:
