@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from maskdiff.codes import Codes, FloatArray
 from maskdiff.detectors.labels import labelled
-from maskdiff.encoders.table.column_coder import CodeMeaning
+from maskdiff.detectors.repair import CellRepairs, Repair
 from maskdiff.errors import SettingError
 from maskdiff.explanations.reported_cells import ReportedCells
 
@@ -55,9 +55,10 @@ class CellReports:
         """A copy of X in which each odd cell holds the likeliest value instead, and the list of all odd cells.
 
         X itself stays as it is. A cell is changed if the expected value has a probability of `at_least`, given the rest
-        of its row; each cell is looked at alone, the others as they are. Where no single value is expected the cell
-        stays as it is: in a column of numbers or dates an interval is, a missing value may be, or one of many rare
-        ones; a field computed from dates does not say which of them is wrong.
+        of its row. The oddest cell of a row comes first; the others are then looked at again, and stay if they fit what
+        was changed. Where no single value is expected the cell stays as it is: in a column of numbers or dates an
+        interval is, a missing value may be, or one of many rare ones; a field computed from dates does not say which
+        of them is wrong.
 
         >>> from maskdiff import TableDetector
         >>> detector = TableDetector("kernel").fit([["cat", "meow"], ["dog", "woof"]] * 100)
@@ -78,17 +79,10 @@ class CellReports:
         """X, whose codes are given, with these cells repaired as far as they can be, and the list of them."""
         if not 0 <= at_least <= 1:
             raise SettingError(f"at_least, a probability, must lie between 0 and 1; got {at_least}.")
-        cells, expected, probability = self._unexpected(codes, cells)
-        likely = probability >= at_least
-        fixed, written = self.encoder_.replaced(X, cells.row[likely], cells.field[likely], expected[likely])
-        changed = np.zeros(len(likely), dtype=np.bool_)
-        changed[likely] = written
-        why = [
-            "" if done else _kept_because(value, enough)
-            for value, enough, done in zip(self.encoder_.values_of(cells.field, expected), likely, changed, strict=True)
-        ]
-        table = self._listed(X, codes, cells, expected, probability)
-        return Repair(fixed, table.assign(changed=changed, kept_because=why))
+        repairs = CellRepairs(*self._unexpected(codes, cells), at_least)
+        fixed = repairs.apply(X, codes, self.encoder_, self.expected_codes)
+        table = self._listed(X, codes, repairs.cells, repairs.expected, repairs.probability)
+        return Repair(fixed, table.assign(changed=repairs.changed, kept_because=repairs.kept_because(self.encoder_)))
 
     def _unexpected(self, codes: Codes, cells: ReportedCells) -> tuple[ReportedCells, NDArray[np.int64], FloatArray]:
         """The cells that hold something else than what is expected there, the code of that and its probability."""
@@ -102,31 +96,6 @@ class CellReports:
     ) -> Any:
         values, notes = (texts(X, cells.row, cells.field) for texts in (self.encoder_.display, self.encoder_.notes))
         return cells.table(codes.schema, expected, probability, values, notes)
-
-
-@dataclass(frozen=True, eq=False)
-class Repair:
-    """A table with cells repaired: `rows` is the copy, `changes` a pandas DataFrame with a line for each odd cell.
-
-    The lines are those of `odd_cells`, and behind them `changed` and `kept_because`: why a cell was left as it is.
-    """
-
-    rows: Any
-    changes: Any
-
-    @property
-    def n_changed(self) -> int:
-        """How many cells hold another value now."""
-        return int(self.changes["changed"].sum())
-
-
-def _kept_because(value: tuple[Any, str] | CodeMeaning, likely: bool) -> str:
-    """Why a cell stays as it is where this is expected."""
-    if value is CodeMeaning.COMPUTED:
-        return f"it is {value}"
-    if isinstance(value, CodeMeaning):
-        return f"{value} is expected"
-    return "its column cannot hold the expected value" if likely else "no value is likely enough"
 
 
 def reported_cells(verdicts: Verdicts, false_discovery_rate: float) -> ReportedCells:
