@@ -73,6 +73,7 @@ def test_the_contributions_still_add_up_and_the_reason_says_what_was_seen(detect
     (first,) = detector.explain(odd, top=1).itertuples(index=False)
     largest = int(claims(400, 0)["amount"].max())
     assert (first.column, first.note) == ("amount", f"largest seen {largest}") or largest > int(first.note.split()[-1])
+    assert first.oddity == "rare in itself"
     assert reason(first).startswith(f"amount = 99999999: {first.note} (expected")
 
 

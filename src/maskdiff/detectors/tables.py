@@ -242,6 +242,8 @@ class TableDetector(CellReports, Detector):
         compares = np.array([term.source != MAIN for term in self.evidence_.terms])
         by_one_cell = usual.by_one_cell(cells.oddness, verdicts.by_term, compares)
         by_one_cell |= verdicts.alarm_score > verdicts.anomaly_score
+        # A cell far beyond the range makes every normal row distant by itself.
+        by_one_cell |= 2 * verdicts.contributions.max(axis=1) > verdicts.anomaly_score
         first = verdicts.strength.argmax(axis=1)
         return oddities(by_one_cell, verdicts.p_value, verdicts.codes, first)
 

@@ -1,7 +1,7 @@
 """What makes a row odd: a value that is rare in itself, one that is odd in its context, or the row as a whole.
 
 A row is odd by one cell if its oddest cell is beyond those of most normal rows, and at least as far as the row is from
-the normal rows it is compared with. That cell's value is rare in itself, whatever the rest of the row, or common and
+the normal rows it is compared with, or if one cell carries more than half of its score. That cell's value is rare in itself, whatever the rest of the row, or common and
 odd in this context. Other odd rows are far from everything: no single cell says why, but no normal row is near.
 N rows, F fields, T terms of evidence.
 """
