@@ -24,7 +24,7 @@ from maskdiff.encoders.table.input import read_table
 from maskdiff.errors import SettingError
 from maskdiff.evidence import CellEvidence, Evidence, EvidenceTerm, NearestRows, SingleCells, Source
 from maskdiff.evidence.base import State
-from maskdiff.explanations.oddities import oddities
+from maskdiff.explanations.oddities import ODD, oddities
 from maskdiff.masking import Schedule, as_schedule
 from maskdiff.probes import PAPER_KERNEL_LEVELS, PAPER_LEVELS, ProbeGrid
 from maskdiff.progress import Callback, listening
@@ -243,7 +243,8 @@ class TableDetector(CellReports, Detector):
         by_one_cell = usual.by_one_cell(cells.oddness, verdicts.by_term, compares)
         by_one_cell |= verdicts.alarm_score > verdicts.anomaly_score
         # A cell far beyond the range makes every normal row distant by itself.
-        by_one_cell |= 2 * verdicts.contributions.max(axis=1) > verdicts.anomaly_score
+        carried = 2 * verdicts.contributions.max(axis=1) > verdicts.anomaly_score
+        by_one_cell |= carried & (verdicts.p_value <= ODD)
         first = verdicts.strength.argmax(axis=1)
         return oddities(by_one_cell, verdicts.p_value, verdicts.codes, first)
 

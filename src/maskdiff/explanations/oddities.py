@@ -1,8 +1,9 @@
 """What makes a row odd: a value that is rare in itself, one that is odd in its context, or the row as a whole.
 
 A row is odd by one cell if its oddest cell is beyond those of most normal rows, and at least as far as the row is from
-the normal rows it is compared with, or if one cell carries more than half of its score. That cell's value is rare in itself, whatever the rest of the row, or common and
-odd in this context. Other odd rows are far from everything: no single cell says why, but no normal row is near.
+the normal rows it is compared with; or if it is odd and one cell carries more than half of its score. That cell's value
+is rare in itself, whatever the rest of the row, or common and odd in this context. Other odd rows are far from
+everything: no single cell says why, but no normal row is near.
 N rows, F fields, T terms of evidence.
 """
 
@@ -21,7 +22,7 @@ from maskdiff.state import storable
 RARE, IN_CONTEXT, FAR = "rare in itself", "odd in context", "far from everything"
 ODDITIES = (RARE, IN_CONTEXT, FAR)
 # Rows are odd if at most this share of normal rows are as odd; values are rare if as few normal rows hold such ones.
-_ODD, _RARE = 0.05, 0.01
+ODD, _RARE = 0.05, 0.01
 _LARGEST, _NARROWEST = 1e9, 1e-6
 
 
@@ -40,7 +41,7 @@ class UsualRange:
     @classmethod
     def of(cls, values: FloatArray) -> UsualRange:
         """Of these values of normal rows."""
-        median, high = np.quantile(values, [0.5, 1 - _ODD]).tolist()
+        median, high = np.quantile(values, [0.5, 1 - ODD]).tolist()
         # Where nearly all are alike, a thousandth of what they are: so many rows cannot show less.
         return cls(median, max(high, median + 1e-3 * max(abs(median), 1.0)))
 
@@ -75,7 +76,7 @@ class UsualRows:
 def oddities(by_one_cell: BoolArray, p_value: FloatArray, codes: Codes, first: IntArray) -> NDArray[Any]:
     """What makes each row odd, as words, (N,); empty for rows that are not. `first` (N,) are their first reasons."""
     rare = _held_by(codes, first) <= _RARE
-    words = np.where(by_one_cell, np.where(rare, RARE, IN_CONTEXT), np.where(p_value <= _ODD, FAR, ""))
+    words = np.where(by_one_cell, np.where(rare, RARE, IN_CONTEXT), np.where(p_value <= ODD, FAR, ""))
     return words.astype(object)
 
 
