@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 # Seconds from one line to the next within a stage.
@@ -25,6 +25,17 @@ class Progress:
 
 
 Callback = Callable[[Progress], None]
+
+
+def renamed(callback: Callback | None, name: str) -> Callback | None:
+    """A callback whose stages stand where `name` has braces, such as "{}, part 2 of 5"."""
+    if callback is None:
+        return None
+
+    def report(progress: Progress) -> None:
+        callback(replace(progress, stage=name.format(progress.stage)))
+
+    return report
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from maskdiff.evidence import CellEvidence, Evidence, EvidenceTerm, MaskedSurpri
 from maskdiff.masking import Schedule, as_schedule
 from maskdiff.objectives import as_objective
 from maskdiff.probes import ProbeGrid
-from maskdiff.progress import Callback, Progress, listening
+from maskdiff.progress import Callback, listening, renamed
 from maskdiff.reconstructors import Reconstructor, abilities
 from maskdiff.score import aggregate_named
 from maskdiff.state.parameters import changed_setting, split_names
@@ -193,7 +193,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         cells: list[Any] = []
         with listening(self.progress) as callback:
             for number, split in enumerate(splits, start=1):
-                part, last = _in_part(callback, number, len(splits)), number == len(splits)
+                part, last = renamed(callback, f"{{}}, part {number} of {len(splits)}"), number == len(splits)
                 codes, _, held_out = self._encode(batches, split)
                 stored = checkpoint if last else None
                 self.reconstructor_ = self._fit_reconstructor(reconstructor, codes, held_out, part, stored)
@@ -340,14 +340,3 @@ class Learner(BaseEstimator):  # type: ignore[misc]
                 raise SettingError(f'device must be "auto", "cpu", "cuda" or "mps"; got {self.device!r}.') from error
         mps = torch.backends.mps.is_available()
         return torch.device("cuda" if torch.cuda.is_available() else "mps" if mps else "cpu")
-
-
-def _in_part(callback: Callback | None, number: int, n_parts: int) -> Callback | None:
-    """Progress of one model of several."""
-    if callback is None:
-        return None
-
-    def report(progress: Progress) -> None:
-        callback(replace(progress, stage=f"{progress.stage}, part {number} of {n_parts}"))
-
-    return report

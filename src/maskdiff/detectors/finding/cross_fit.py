@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
 from maskdiff.detectors.split import in_step
 from maskdiff.errors import InputError, MaskdiffWarning
 from maskdiff.evidence import CellEvidence
-from maskdiff.progress import Callback, Progress
+from maskdiff.progress import Callback, Progress, renamed
 
 if TYPE_CHECKING:
     from maskdiff.detectors.base import Detector
@@ -51,7 +51,7 @@ class CrossFit:
             if not chosen.any():
                 raise InputError("no rows are left to learn from once those to be judged are set aside.")
             model = copy.copy(detector)
-            part = _of_part(callback, number + 1, int(fold.max()) + 1)
+            part = renamed(callback, f"{{}}, part {number + 1} of {int(fold.max()) + 1}")
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", MaskdiffWarning)  # the model of all rows says the same once
                 stored = None if checkpoint is None else checkpoint(number)
@@ -105,14 +105,3 @@ def rows_chosen(batches: Batches, chosen: BoolArray) -> Batches:
                 yield rows.take(here)
 
     return read
-
-
-def _of_part(callback: Callback | None, number: int, n_parts: int) -> Callback | None:
-    """Progress of one model of several."""
-    if callback is None:
-        return None
-
-    def report(progress: Progress) -> None:
-        callback(replace(progress, stage=f"{progress.stage}, part {number} of {n_parts}"))
-
-    return report

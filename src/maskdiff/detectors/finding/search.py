@@ -8,7 +8,7 @@ others of its kind. All rows are judged in every round, and rounds go on until t
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,7 +22,7 @@ from maskdiff.detectors.finding.cross_fit import CrossFit
 from maskdiff.detectors.finding.folds import check_groups, cut_blocks, cut_folds, spread_frequent
 from maskdiff.detectors.finding.tail import OddEstimate, TailCounts
 from maskdiff.errors import InputError, MaskdiffWarning, SettingError
-from maskdiff.progress import Callback, Progress
+from maskdiff.progress import Callback, renamed
 
 if TYPE_CHECKING:
     from maskdiff.detectors.base import Detector
@@ -147,7 +147,7 @@ def search(
     scores: list[FloatArray] = []
     aside, tail = np.zeros(n, np.bool_), None
     for number, n_folds in enumerate(numbers_of_folds, start=1):
-        part = _of_round(callback, number, len(numbers_of_folds))
+        part = renamed(callback, f"round {number} of {len(numbers_of_folds)}: {{}}")
         rounds.append(aside)
         fold = ties.folds(min(n_folds, n), detector.seed)
         stores = None if checkpoints is None else partial(checkpoints.of, number)
@@ -220,13 +220,3 @@ def _p_values(score: FloatArray, tail: TailCounts) -> FloatArray:
     p_value = np.ones(len(score))
     p_value[order] = np.clip(cumulated[last], _LEAST_EXPECTED, None) / max(float(normal.sum()), 1.0)
     return np.where(judged, np.minimum(p_value, 1.0), 1.0)
-
-
-def _of_round(callback: Callback | None, number: int, at_most: int) -> Callback | None:
-    if callback is None:
-        return None
-
-    def report(progress: Progress) -> None:
-        callback(replace(progress, stage=f"round {number} of {at_most}: {progress.stage}"))
-
-    return report
