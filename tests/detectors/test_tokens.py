@@ -406,3 +406,16 @@ def test_texts_longer_than_the_model_can_see_are_cut_into_windows(bert_folder):
 def test_a_pretrained_model_keeps_its_own_tokenizer(bert_folder):
     with pytest.raises(SettingError, match="brings its own tokenizer"):
         TextDetector(pretrained(bert_folder), tokenizer="bpe").fit(TEXTS)
+
+
+def test_what_was_expected_is_left_out_where_it_says_nothing(text_detector, monkeypatch):
+    field = text_detector.encoder_.schema_.fields[0]
+    odd = ["see you at zoo, ok?"]
+    named = text_detector.explain(odd, top=1).iloc[0]
+    assert named["expected"]
+    asked = text_detector.expected_codes
+    monkeypatch.setattr(text_detector, "expected_codes", lambda *cells: (asked(*cells)[0], np.full(1, 0.1)))
+    assert text_detector.explain(odd, top=1)["expected"].tolist() == [""]
+    comma = next(code for code, label in enumerate(field.labels) if not any(map(str.isalnum, label)))
+    monkeypatch.setattr(text_detector, "expected_codes", lambda *cells: (np.full(1, comma), np.full(1, 0.9)))
+    assert text_detector.explain(odd, top=1)["expected"].tolist() == [""]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -112,3 +113,17 @@ def test_the_extra_is_named_where_matplotlib_is_missing(detector, odd_rows, monk
 def test_the_default_counts_standard_deviations(normal_rows, odd_rows):
     detector = TableDetector(progress=False).fit(pd.concat([normal_rows.head(200)]))
     assert "standard deviations" in maskdiff.plot.waterfall(detector, odd_rows).axes[0].get_xlabel()
+
+
+def test_a_row_that_one_cell_raises_above_the_threshold_says_so(detector, odd_rows, monkeypatch):
+    threshold, judge = detector.threshold(), detector.judge
+
+    def raised(X, rate=None):
+        low = np.full(1, threshold / 2)
+        return replace(judge(X, rate), anomaly_score=low, alarm_score=np.full(1, threshold + 1), is_anomaly=low > 0)
+
+    monkeypatch.setattr(detector, "judge", raised)
+    (axes,) = waterfall(detector, odd_rows).axes
+    assert axes.get_title().endswith("an alarm by one cell alone")
+    assert axes.get_legend_handles_labels()[1][-1] == f"raised to {threshold + 1:.2f} by one cell"
+    assert axes.get_xlim()[1] > threshold + 1

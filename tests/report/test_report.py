@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,10 +13,11 @@ import pytest
 from maskdiff.detectors import TableDetector
 from maskdiff.errors import LeftOutWarning
 from maskdiff.explanations.intervals import interval_text
+from maskdiff.report import ReportBuilder
 from maskdiff.report.formatting import p_value, percent
 
 from ..conftest import make_connections
-from .pages import report_on
+from .pages import WHEN, Page, report_on
 from .samples import combined_detector, connections_detector, odd_connections
 
 
@@ -207,3 +210,42 @@ def test_the_model_and_the_source_are_named() -> None:
     assert "a kernel over normal rows bandwidth 1" in text
     assert "Claims of June" in text
     assert "600 normal rows, 4 columns" in text
+
+
+def test_rows_say_what_makes_them_odd_and_the_page_counts_it() -> None:
+    detector = connections_detector()
+    X = odd_connections(150)
+    page, verdicts = report_on(X), detector.judge(X)
+    counts = Counter(verdicts.oddity[verdicts.is_anomaly])
+    assert f"{counts['rare in itself']} rare in itself, {counts['odd in context']} odd in context" in page.text
+    data = page.data
+    words = [data["oddities"][at] for at in data["oddity"]]
+    assert words == verdicts.oddity[data["number"]].tolist()
+    assert ("option", {"value": "1"}) in page.elements
+    assert any("rare in itself" in line[-1] for line in page.table("Odd cells"))
+
+
+def test_a_contradiction_is_named_beside_its_cell() -> None:
+    X = make_connections(1, seed=1).assign(service="dns", protocol="tcp", flag="S0")
+    reason = connections_detector().explain(X, top=4).iloc[0]
+    page = report_on(X)
+    assert (f"contradicts {reason['contradicts']}" in page.text) == bool(reason["contradicts"])
+
+
+def test_an_anomaly_by_one_cell_alone_says_so_and_names_the_cell() -> None:
+    detector = connections_detector()
+    X = odd_connections(40)
+    verdicts = detector.judge(X)
+    threshold = detector.threshold()
+    low = int(np.flatnonzero(~verdicts.is_anomaly)[0])
+    raised = verdicts.alarm_score.copy()
+    raised[low] = threshold + 1
+    oddness = np.zeros(verdicts.contributions.shape)
+    oddness[low, 3] = 9.0
+    cells = replace(verdicts.cells, oddness=oddness, above=5.0)
+    builder = ReportBuilder(detector).add(X, verdicts=replace(verdicts, alarm_score=raised, cells=cells))
+    page = Page(builder.html(when=WHEN))
+    assert page.text.count("by one cell alone: as a whole it scores") == 1
+    at = page.data["number"].index(low)
+    assert page.data["whole"] == [[at, round(float(verdicts.anomaly_score[low]), 3)]]
+    assert any(cell[0] == 3 and cell[5] & 1 for cell in zip(*[iter(page.data["cells"][at])] * 6, strict=True))

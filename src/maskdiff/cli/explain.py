@@ -101,7 +101,7 @@ def _picture(cells: Any, places: tuple[str, ...], what: str) -> Any:
             f"{cell.surprise:.2f}",
             block * max(1, round(_BAR * cell.surprise / longest)),
             f"{cell.share:.0%}",
-            f"{_short(_expected(cell.expected))} ({cell.expected_probability:.0%})",
+            f"{_short(_expected(cell.expected))} ({cell.expected_probability:.0%})" if cell.expected else "",
             *(_short(getattr(cell, name)) for name in more),
         )
         for cell in cells.itertuples(index=False)

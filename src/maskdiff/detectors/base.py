@@ -256,7 +256,13 @@ class Detector(OutlierMixin, Feedback, Learner):  # type: ignore[misc]
         contradicts: Sequence[str] | None = None,
     ) -> Any:
         """These cells as a table, with what was expected in their places."""
-        return explanation_table(cells, surprise, *self.expected_codes(codes, cells), codes, values, notes, contradicts)
+        expected, probability = self.expected_codes(codes, cells)
+        says = self._says_something(codes, expected, probability)
+        return explanation_table(cells, surprise, expected, probability, codes, values, notes, contradicts, says)
+
+    def _says_something(self, codes: Codes, expected: NDArray[np.int64], probability: FloatArray) -> BoolArray | None:
+        """Which of these expected values are worth naming; None: all."""
+        return None
 
     def expected_codes(self, codes: Codes, cells: CellPlaces) -> tuple[NDArray[np.int64], FloatArray]:
         """The code expected in each of these cells, given the rest of its row, and that code's probability."""

@@ -6,8 +6,9 @@ import os
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from maskdiff.codes import Codes
+from maskdiff.codes import BoolArray, Codes, FloatArray
 from maskdiff.detectors.tokens import TokenDetector
 from maskdiff.encoders.tokens.embedder import TextEmbedder
 from maskdiff.encoders.tokens.stored_tokenizer import check_labels
@@ -15,6 +16,7 @@ from maskdiff.encoders.tokens.text import TextEncoder
 from maskdiff.encoders.tokens.tokenized import TokenWindows
 from maskdiff.errors import SettingError
 from maskdiff.evidence import Evidence, EvidenceTerm, NearestTexts
+from maskdiff.explanations.expected_tokens import says_something
 from maskdiff.masking import Schedule
 from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback
@@ -122,6 +124,9 @@ class TextDetector(TokenDetector):
         window = self._window(self.reconstructor.most_tokens())
         read = (self.reconstructor.load_tokenizer(), self.vocab_size, True, self.column)
         return TextEncoder(*read, *window)
+
+    def _says_something(self, codes: Codes, expected: NDArray[np.int64], probability: FloatArray) -> BoolArray:
+        return says_something(codes.schema.fields[0], expected, probability)
 
     def _check_learned(self) -> None:
         check_labels(self.encoder_.tokenizer_, self.encoder_.schema_.fields[0].labels)

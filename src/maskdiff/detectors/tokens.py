@@ -146,7 +146,8 @@ class TokenDetector(Detector):
         """The `top` tokens that carry each row's score, as a pandas DataFrame with one line per token.
 
         Columns as for tables, and behind `column` where the token is: see the detector. The pieces of one new word are
-        one line. Where `verdicts` are given, the rows are taken from them.
+        one line. `expected` is empty in texts where no word was likely, or one that is likely anywhere. Where
+        `verdicts` are given, the rows are taken from them.
         """
         if top < 1:
             raise SettingError(f"top must be at least 1; got {top}.")

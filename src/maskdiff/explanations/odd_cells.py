@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from maskdiff.codes import Codes, FloatArray
+from maskdiff.codes import BoolArray, Codes, FloatArray
 from maskdiff.masking import as_rows
 from maskdiff.reconstructors.base import Reconstructor
 
@@ -102,15 +102,19 @@ def explanation_table(
     values: Sequence[str],
     notes: Sequence[str] | None = None,
     contradicts: Sequence[str] | None = None,
+    says: BoolArray | None = None,
 ) -> Any:
     """One record per cell as a pandas DataFrame: `values` are the cells' own as texts, `notes` say more about them.
 
-    `contradicts` is the other cell of a pair that is only odd together.
+    `contradicts` is the other cell of a pair that is only odd together. What was expected is left out where it `says`
+    nothing; None: it says something everywhere.
     """
     import pandas as pd
 
     fields = codes.schema.fields
     label = [fields[0 if codes.is_tokens else j].label(int(v)) for j, v in zip(cells.field, expected, strict=True)]
+    if says is not None:
+        label = [text if named else "" for text, named in zip(label, says.tolist(), strict=True)]
     return pd.DataFrame(
         {
             "row": cells.row,

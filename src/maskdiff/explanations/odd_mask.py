@@ -1,9 +1,10 @@
 """Which cells of a row are *odd*. This is the only place that says so; the guide of the report repeats it.
 
-A cell is odd when it adds at least half as much to the score as the strongest cell of its row: every column is a
-little surprising in every row, so a fixed share of the score would name bystanders along with the culprit. A cell of a
-table is odd in itself when its value is new, which means never seen or beyond the range learned. Normal texts have new
-words too, so a new token has to add much like any other. n rows, F fields, T tokens of all rows one after the other.
+A cell is odd when it adds at least half as much to the score as the strongest cell of its row: every column is a little
+surprising in every row, so a fixed share of the score would name bystanders along with the culprit. A cell of a table
+is odd in itself when its value is new, which means never seen or beyond the range learned, and when it raises an alarm
+by itself, which `CellVerdicts` says. Normal texts have new words too, so a new token has to add much like any other. n
+rows, F fields, T tokens of all rows one after the other.
 """
 
 from __future__ import annotations

@@ -26,6 +26,8 @@ PARTS = (
 )
 # Of a table only.
 CONTRADICTS = ("contradicts", pa.string())
+# Parts that are null in the file where there is nothing to say.
+_PERHAPS = ("expected", "contradicts")
 
 
 class VerdictColumns:
@@ -85,7 +87,6 @@ class VerdictColumns:
         cells["reason"] = [
             reason(cell, self.places, derived.get(cell.column)) for cell in cells.itertuples(index=False)
         ]
-        cells["contradicts"] = [text or None for text in cells["contradicts"]]
         ranks = [cells[cells.groupby("row").cumcount() == rank] for rank in range(self.reasons)]
         parts = [(rank, part) for rank in ranks for part in self.parts]
         return [_spread(rank, part, n, field.type) for (rank, part), field in zip(parts, fields, strict=True)]
@@ -99,7 +100,7 @@ def _numbers(rules: IntArray) -> pa.Array:
 def _spread(cells: Any, part: str, n: int, data_type: pa.DataType) -> pa.Array:
     """One part of these cells, each in its row's place; null for rows that have none."""
     values = np.full(n, None, dtype=object)
-    values[cells["row"]] = cells[part]
+    values[cells["row"]] = [one or None for one in cells[part]] if part in _PERHAPS else cells[part]
     return pa.array(values, data_type)
 
 
@@ -120,10 +121,14 @@ def reason(cell: Any, places: tuple[str, ...] = (), derived: DerivedField | None
     >>> cash = SimpleNamespace(column="text", value="cash", expected="you", expected_probability=0.8, start=4, end=8)
     >>> reason(cash, ("start", "end"))
     'cash at 4-8 (expected you, 80%)'
+    >>> cash.expected = ""
+    >>> reason(cash, ("start", "end"))
+    'cash at 4-8'
     """
     if places:
         at = "-".join(str(getattr(cell, place)) for place in places)
-        return f"{cell.value} at {at} (expected {cell.expected}, {cell.expected_probability:.0%})"
+        expected = f" (expected {cell.expected}, {cell.expected_probability:.0%})" if cell.expected else ""
+        return f"{cell.value} at {at}{expected}"
     phrase = None if derived is None else derived.phrase(cell.value)
     said = f"{cell.column} = {cell.value}" if phrase is None else phrase
     said += (": " if phrase is None else "; ") + cell.note if cell.note else ""

@@ -42,8 +42,9 @@ def waterfall(detector: Detector, X: Any, row: int = 0, *, top: int = 5, ax: Axe
     """A picture of one row's score as the sum of its cells, beside the scores of normal rows and the threshold.
 
     `row` is the row's place in X. Each of the `top` strongest cells has a bar, with its value and what was expected;
-    the others share the bar at the bottom, from where the score grows upwards. It is drawn on `ax` if one is given,
-    otherwise on a new figure, which notebooks show.
+    the others share the bar at the bottom, from where the score grows upwards. Where one cell alone is odder than the
+    row as a whole, a dotted line shows what is compared with the threshold instead of the score. It is drawn on `ax` if
+    one is given, otherwise on a new figure, which notebooks show.
 
     >>> import maskdiff
     >>> detector = maskdiff.TableDetector("kernel").fit([["cat", "meow"], ["dog", "woof"]] * 100)
@@ -62,9 +63,10 @@ def waterfall(detector: Detector, X: Any, row: int = 0, *, top: int = 5, ax: Axe
     if ax is None:
         ax = new_figure((_WIDTH, _AROUND + _PER_BAR * len(steps))).subplots()
     _draw_steps(ax, steps)
-    _draw_normal_rows(ax, detector, float(verdicts.anomaly_score[0]))
+    _draw_normal_rows(ax, detector, verdicts)
     index = pandas_index(X)
-    _draw_title(ax, verdicts, f"Row {row if index is None else _short(index[row], _LONGEST_NAME)}")
+    name = f"Row {row if index is None else _short(index[row], _LONGEST_NAME)}"
+    _draw_title(ax, verdicts, name, detector.threshold())
     figure: Any = ax.figure
     return figure  # type: ignore[no-any-return]
 
@@ -87,7 +89,7 @@ def _step(cell: dict[str, Any], is_table: bool) -> Step:
     value = visible(str(cell["value"])).strip()
     name = f"{cell['column']} = {value}" if is_table else f"“{value}”"
     expected = f"expected {_short(cell['expected'], 22)} ({cell['expected_probability']:.0%})"
-    detail = _short(cell.get("note") or expected, _LONGEST_DETAIL)
+    detail = _short(cell.get("note") or (expected if cell["expected"] else ""), _LONGEST_DETAIL)
     color = _ADDS if cell["contribution"] >= 0 else _TAKES_AWAY
     return Step(_short(name, _LONGEST_NAME), detail, float(cell["contribution"]), color)
 
@@ -116,25 +118,31 @@ def _name(ax: Axes, height: float, text: str, **how: Any) -> None:
     ax.text(-0.02, height, text, transform=ax.get_yaxis_transform(), ha="right", va="center", parse_math=False, **how)
 
 
-def _draw_normal_rows(ax: Axes, detector: Detector, score: float) -> None:
-    """Where the scores of normal rows are, and the threshold."""
+def _draw_normal_rows(ax: Axes, detector: Detector, verdicts: Verdicts) -> None:
+    """Where the scores of normal rows are, the threshold, and what is compared with it if it is not the score."""
+    score = float(verdicts.alarm_score[0])
     lowest = ax.dataLim.x0
     low, high = np.quantile(detector.calibration_.scores, [_FROM, _TO])
     threshold = detector.threshold()
     dashed: dict[str, Any] = {"linestyle": (0, (4, 3)), "linewidth": 1.2, "zorder": 1}
     ax.axvspan(low, high, color=_BAND, zorder=0, linewidth=0, label=f"{_TO - _FROM:.0%} of normal rows")
     ax.axvline(threshold, color=_INK, label=f"threshold {threshold:.2f}", **dashed)
+    if score > verdicts.anomaly_score[0]:
+        raised = f"raised to {score:.2f} by one cell"
+        ax.axvline(score, color=_ADDS, label=raised, linestyle=":", linewidth=1.6, zorder=1)
     ax.set_xlim(1.05 * min(0.0, low, lowest), 1.13 * max(score, threshold, high))
     deviations = len(detector.evidence_.terms) > 1
     ax.set_xlabel("score, " + ("in standard deviations of normal rows" if deviations else "in nats"), fontsize=9)
     ax.tick_params(labelsize=8.5, colors=_FAINT)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=8, frameon=False, borderaxespad=0.1)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=8, frameon=False, borderaxespad=0.1)
     for side in ("top", "left", "right"):
         ax.spines[side].set_visible(False)
 
 
-def _draw_title(ax: Axes, verdicts: Verdicts, name: str) -> None:
+def _draw_title(ax: Axes, verdicts: Verdicts, name: str, threshold: float) -> None:
     said = "an alarm" if verdicts.is_anomaly[0] else "no alarm"
+    if verdicts.is_anomaly[0] and verdicts.anomaly_score[0] <= threshold:
+        said += " by one cell alone"
     title = f"{name}: score {verdicts.anomaly_score[0]:.2f}, p-value {verdicts.p_value[0]:.2g}, {said}"
     ax.set_title(title, fontsize=10.5, color=_INK, pad=22, parse_math=False)
 

@@ -11,7 +11,8 @@ from maskdiff.report.marks import Mark
 @dataclass(frozen=True, slots=True)
 class ExplainedCell:
     """A cell with a large contribution, or an odd one. `pattern` is what its value shares with others: the value, or
-    its bin. `note` says in words what is odd about the value, where that is known."""
+    its bin. `note` says in words what is odd about the value, where that is known, and `contradicts` names the other
+    one of two cells that are only odd together."""
 
     field: int
     value: str
@@ -23,6 +24,7 @@ class ExplainedCell:
     unseen: bool
     as_expected: bool
     note: str = ""
+    contradicts: str = ""
 
 
 @dataclass(slots=True)
@@ -30,7 +32,8 @@ class Alarm:
     """One row to show. `is_alarm` is False for a row that only a higher false-alarm rate would call an anomaly.
 
     `values`, `shares` and `codes` are those of the whole row, None where it is not kept. `more_odd` are the fields that
-    are odd, but not among the explained cells. `marks` is the whole row as a text, where it is one.
+    are odd, but not among the explained cells. `marks` is the whole row as a text, where it is one. `oddity` says what
+    makes it odd, in words; `whole` is its score where one cell raised it further.
     """
 
     number: int
@@ -44,6 +47,8 @@ class Alarm:
     shares: FloatArray | None = None
     codes: IntArray | None = None
     marks: tuple[Mark, ...] | None = None
+    oddity: str = ""
+    whole: float | None = None
 
     @property
     def odd_cells(self) -> tuple[ExplainedCell, ...]:

@@ -103,6 +103,7 @@ def render(builder: ReportBuilder, *, source: str | None, model: str | None, tit
             lowest_p=builder.highest_alarms.lowest_p,
             grouping=grouping,
             odd_options=odd_options(data, content.odd_counts(alarms, below)),
+            oddities=content.oddities(),
             rates=data["rates"],
             own_rate=builder.rates.own,
             full_shade=data["full"],

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from maskdiff.codes import FloatArray
+from maskdiff.explanations.oddities import ODDITIES
 from maskdiff.report.alarms import Alarm, ExplainedCell
 from maskdiff.report.formatting import display_value, p_value
 from maskdiff.report.groups import Grouping
@@ -51,6 +52,8 @@ def payload(
     pools, context_pools, p_values = [TextPool() for _ in columns], [TextPool() for _ in context], TextPool()
     row_cells = [_places(pools, row.values) for row in rows if row.values is not None]
     context_cells = [_places(context_pools, row.context) for row in rows]
+    explained = [(i, j, cell) for i, row in enumerate(rows) for j, cell in enumerate(row.cells)]
+    oddities = ("", *ODDITIES)
     full = full_shade([row for row in rows if row.is_alarm] or rows)
     return {
         "number": [row.number for row in rows],
@@ -58,7 +61,11 @@ def payload(
         "p": [p_values.place(p_value(row.p_value)) for row in rows],
         "pTexts": p_values.texts,
         "cells": [[part for cell in row.cells for part in _cell(cell, pools[cell.field])] for row in rows],
-        "notes": [[i, j, cell.note] for i, row in enumerate(rows) for j, cell in enumerate(row.cells) if cell.note],
+        "notes": [[i, j, cell.note] for i, j, cell in explained if cell.note],
+        "contradicts": [[i, j, cell.contradicts] for i, j, cell in explained if cell.contradicts],
+        "oddity": [oddities.index(row.oddity) for row in rows],
+        "oddities": list(oddities),
+        "whole": [[at, round(row.whole, 3)] for at, row in enumerate(rows) if row.whole is not None],
         "shade": [shades(row.shares / full) for row in rows if row.shares is not None],
         "full": round(100 * full, 2),
         "more": [[at, list(row.more_odd)] for at, row in enumerate(rows) if row.more_odd],

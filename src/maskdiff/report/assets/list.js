@@ -10,7 +10,9 @@ const anomalies = (data) => {
   };
 
   const notes = new Map(data.notes.map(([row, at, note]) => [`${row},${at}`, note]));
+  const contradicts = new Map(data.contradicts.map(([row, at, text]) => [`${row},${at}`, text]));
   const more = new Map(data.more);
+  const wholes = new Map(data.whole);
 
   // The explained cells of a row, the strongest first.
   const cells = (row) => {
@@ -21,6 +23,7 @@ const anomalies = (data) => {
       found.push({
         field, share, probability,
         name: data.columns[field].name, value: texts[value], expected: texts[expected],
+        contradicts: contradicts.get(`${row},${i / parts}`) ?? "",
         note: notes.get(`${row},${i / parts}`) ?? "", odd: (flags & 1) > 0, unseen: (flags & 2) > 0, asExpected: (flags & 4) > 0,
       });
     }
@@ -98,7 +101,7 @@ const anomalies = (data) => {
   };
 
   // The rows among the first `limit` that match.
-  const choose = ({ find, odd, group, pattern, sort, descending, limit, keeps }) => {
+  const choose = ({ find, odd, oddity, group, pattern, sort, descending, limit, keeps }) => {
     const matches = find.trim() ? finder(find.trim()) : () => true;
     const rows = [];
     for (let row = 0; row < limit; row += 1) {
@@ -106,6 +109,7 @@ const anomalies = (data) => {
       if (group >= 0 && data.group[row] !== group) continue;
       if (pattern >= 0 && data.pattern[row] !== pattern) continue;
       if (odd >= 0 && !isOdd(row, odd)) continue;
+      if (oddity >= 0 && data.oddity[row] !== oddity) continue;
       if (matches(row)) rows.push(row);
     }
     const [by, at] = sort.split(":");
@@ -117,6 +121,6 @@ const anomalies = (data) => {
     }).map(([, row]) => row);
   };
 
-  // `more`: the odd columns of a row beyond those that are explained.
-  return { data, total, cells, pieces, text, share, choose, isOdd, nearest, more: (row) => more.get(row) ?? [] };
+  // `more`: the odd columns of a row beyond those that are explained; `whole`: its score without what one cell raised.
+  return { data, total, cells, pieces, text, share, choose, isOdd, nearest, whole: (row) => wholes.get(row), more: (row) => more.get(row) ?? [] };
 };

@@ -68,7 +68,7 @@
   // What is shown ----------------------------------------------------------------------------------------------------
   const narrow = matchMedia("(max-width: 44rem)").matches;
   const start = {
-    find: "", odd: -1, group: -1, pattern: -1, sort: "score", descending: true, page: 1, size: 25, near: false,
+    find: "", odd: -1, oddity: -1, group: -1, pattern: -1, sort: "score", descending: true, page: 1, size: 25, near: false,
     rate: data.ownRate, limit: Math.min(data.rates[data.ownRate].n, list.total), keeps: () => true,
     view: $("view").dataset.wide === "1" && !narrow ? "ranked" : "reasons",
   };
@@ -77,6 +77,7 @@
   let onScreen = null; // the state to restore after printing
 
   const expectation = (detail) => {
+    if (!detail.expected) return [];
     if (detail.asExpected) return [`the most likely, but only ${percent(detail.probability)}`];
     return ["expected ", make("span", "value", isText ? `“${detail.expected}”` : detail.expected), ` (${percent(detail.probability)})`];
   };
@@ -87,14 +88,23 @@
     const item = make("li", "odd", make("span", "share", percent(detail.share)), " ", ...column, make("span", "value", detail.value));
     if (detail.unseen) item.append(" ", make("span", "tag", "new"));
     item.append(" ", make("span", "expected", ...expectation(detail)));
+    if (detail.contradicts) item.append(" ", make("span", "cell-note", `contradicts ${detail.contradicts}`));
     if (detail.note) item.append(" ", make("span", "cell-note", detail.note));
     item.style.setProperty("--s", (detail.share / 10).toFixed(1));
     return item;
   };
 
+  // What makes a row odd, and whether one cell alone raised the alarm at the chosen rate.
+  const oddity = (row) => {
+    const whole = list.whole(row), words = data.oddities[data.oddity[row]] ?? "";
+    const alone = whole !== undefined && whole <= data.rates[state.rate].threshold;
+    return [words, ...(alone ? [`an anomaly by one cell alone: as a whole it scores ${whole.toFixed(3)}`] : [])].filter(Boolean).join("; ");
+  };
+
   const reasons = (row) => {
     const odd = list.cells(row).filter((detail) => detail.odd);
     const box = cell("td", "cell", "", "", make("ul", "cells", ...odd.map(reason)));
+    if (oddity(row)) box.prepend(make("p", "more", oddity(row)));
     if (isText && list.pieces(row).length) box.prepend(make("p", "text value", ...list.pieces(row).map((piece) => shaded(piece, list.cells(row)))));
     if (list.more(row).length) box.append(make("p", "more", `and ${count(list.more(row).length)} more`));
     const [normal] = list.nearest(row);
@@ -126,7 +136,7 @@
     if (detail.odd) {
       node.classList.add("odd");
       node.tabIndex = 0;
-      node.append(make("span", "hidden", `, odd: ${percent(detail.share)} of the score, `, ...expectation(detail)));
+      node.append(make("span", "hidden", `, odd: ${percent(detail.share)} of the score`, ...(detail.expected ? [", ", ...expectation(detail)] : [])));
     }
     return node;
   };
@@ -208,6 +218,7 @@
   const line = (row) => {
     const number = cell("th", "rowheader", "num fixed", "row", String(data.number[row]));
     number.scope = "row";
+    if (oddity(row)) number.title = oddity(row);
     return cell(
       "tr", "row", reviewed.has(row) ? "reviewed" : "", "",
       cell("td", "cell", "num", "#", count(row + 1), ...(onScreen ? [] : [seenBox(row)])), number,
@@ -267,10 +278,11 @@
     waiting = setTimeout(() => update({ find: $("find").value }), 120);
   });
   $("odd-column").addEventListener("change", (event) => update({ odd: event.target.value === "" ? -1 : Number(event.target.value) }));
+  $("oddity")?.addEventListener("change", (event) => update({ oddity: event.target.value === "" ? -1 : Number(event.target.value) }));
   $("view").addEventListener("change", (event) => { state.view = event.target.value; render(); });
   $("size").addEventListener("change", (event) => { state.size = Number(event.target.value); state.page = 1; render(); });
   $("reset").addEventListener("click", () => {
-    for (const id of ["find", "odd-column", "show-reviewed"]) $(id).value = "";
+    for (const id of ["find", "odd-column", "oddity", "show-reviewed"]) if ($(id)) $(id).value = "";
     const { view, size, near, rate, limit } = state;
     update({ ...start, view, size, near, rate, limit });
   });
@@ -386,6 +398,7 @@
       make("p", "", ...expectation(detail)),
       make("p", "", `${percent(detail.share)} of the score (${part} ${data.unit})`),
     );
+    if (detail.contradicts) tip.append(make("p", "", `contradicts ${detail.contradicts}`));
     if (detail.note) tip.append(make("p", "", detail.note));
     else if (detail.unseen) tip.append(make("p", "", `a new ${data.value}: never seen in training`));
     tip.hidden = false;

@@ -108,6 +108,9 @@ class RowContent(Protocol):
     def score_shares(self) -> list[ScoreShare]:
         """What contributes to the alarms' scores, the largest share first."""
 
+    def oddities(self) -> list[tuple[str, int]]:
+        """What makes the alarms odd, and how many of them each; nothing where that is not known."""
+
     def column_order(self) -> list[int]:
         """The order of the columns in which whole rows are shown."""
 

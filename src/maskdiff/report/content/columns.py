@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maskdiff.codes import BoolArray, Codes
 from maskdiff.detectors import Detector, Verdicts
@@ -14,6 +15,7 @@ from maskdiff.drift.columns import ColumnDrift, DriftCounts
 from maskdiff.encoders.table.column_types import COLUMN_TYPES
 from maskdiff.encoders.table.input import Table
 from maskdiff.explanations.odd_mask import odd_mask
+from maskdiff.explanations.oddities import ODDITIES
 from maskdiff.report.alarms import Alarm, ExplainedCell
 from maskdiff.report.content.base import ReportRows, ScoreShare, Wording
 from maskdiff.report.formatting import display_value, label_text
@@ -51,6 +53,7 @@ class ColumnContent:
         width = len(self.names)
         self.alarm_totals, self.other_totals = np.zeros(width), np.zeros(width)
         self.n_odd = np.zeros(width, dtype=np.int64)
+        self.oddity_counts: Counter[str] = Counter()
 
     def read(self, X: Any) -> ReportRows:
         table = self.encoder.read(X)
@@ -62,7 +65,8 @@ class ColumnContent:
         self.time_counts.add(rows.input, alarm)
         self.alarm_totals += contributions[alarm].sum(axis=0)
         self.other_totals += contributions[~alarm].sum(axis=0)
-        self.n_odd += odd_mask(contributions[alarm], verdicts.codes.known[alarm]).sum(axis=0)
+        self.n_odd += _odd(verdicts.take(alarm)).sum(axis=0)
+        self.oddity_counts.update(_oddity(verdicts)[alarm].tolist())
 
     def context_columns(self, table: Table) -> list[str]:
         """The columns that were left out of the model: a row id says which row this is."""
@@ -71,7 +75,8 @@ class ColumnContent:
     # Alarms ----------------------------------------------------------------------------------------------------------
 
     def alarms(self, rows: ReportRows, verdicts: Verdicts, numbers: Sequence[int], max_cells: int) -> list[Alarm]:
-        odd = odd_mask(verdicts.contributions, verdicts.codes.known)
+        odd, whole_scores = _odd(verdicts), verdicts.anomaly_score
+        raised, oddity = verdicts.alarm_score > whole_scores, _oddity(verdicts)
         cells = self._explained(rows.input, verdicts, odd)
         whole = min(len(numbers), max_cells // len(self.names))
         values = self._whole_rows(rows.input.take(np.arange(whole)), verdicts.codes)
@@ -87,6 +92,8 @@ class ColumnContent:
                 values=values[i] if i < whole else None,
                 shares=shares[i].astype(np.float32) if i < whole else None,
                 codes=verdicts.codes.values[i] if i < whole else None,
+                oddity=oddity[i],
+                whole=float(whole_scores[i]) if raised[i] else None,
             )
             for i, number in enumerate(numbers)
         ]
@@ -125,7 +132,8 @@ class ColumnContent:
             odd=odd,
             unseen=code == field.size,
             as_expected=field.label(code) == line.expected,
-            note=display_value(getattr(line, "note", None) or ""),
+            note=display_value(line.note) if line.note else "",
+            contradicts=display_value(line.contradicts) if line.contradicts else "",
         )
 
     # Groups ----------------------------------------------------------------------------------------------------------
@@ -153,6 +161,9 @@ class ColumnContent:
             ScoreShare(self.names[j], float(in_alarms[j]), float(in_other_rows[j]), int(self.n_odd[j]))
             for j in self.column_order()
         ]
+
+    def oddities(self) -> list[tuple[str, int]]:
+        return [(name, self.oddity_counts[name]) for name in ODDITIES]
 
     def column_order(self) -> list[int]:
         """The column with the largest share of the alarms' scores comes first."""
@@ -194,6 +205,17 @@ class ColumnContent:
         sources = {name: [display_value(one) for one in derived[name].derivation.sources] for name in derived}
         computed = {name: f"computed from {' and '.join(found)}" for name, found in sources.items()}
         return [line | {"computed_from": computed.get(line["name"], "")} for line in self.encoder.summary()]
+
+
+def _odd(verdicts: Verdicts) -> BoolArray:
+    """Which cells are odd: those that add much, hold a new value, or raise an alarm by themselves, shape (n, F)."""
+    odd = odd_mask(verdicts.contributions, verdicts.codes.known)
+    return odd if verdicts.cells is None else odd | verdicts.cells.is_anomaly
+
+
+def _oddity(verdicts: Verdicts) -> NDArray[Any]:
+    """What makes each row odd, in words; nothing where that is not known."""
+    return np.full(len(verdicts.p_value), "", dtype=object) if verdicts.oddity is None else verdicts.oddity
 
 
 def _fields_beyond(odd: BoolArray, cells: Sequence[ExplainedCell]) -> tuple[int, ...]:

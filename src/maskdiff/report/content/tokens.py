@@ -115,7 +115,7 @@ class TokenContent:
                 value=display_value(line.value),
                 pattern=display_value(line.value),
                 share=float(line.share),
-                expected=display_value(line.expected),
+                expected=display_value(line.expected) if line.expected else "",
                 probability=float(line.expected_probability),
                 odd=bool(odd[at]),
                 unseen=self._is_new(line.value),
@@ -144,6 +144,9 @@ class TokenContent:
 
     def score_shares(self) -> list[ScoreShare]:
         return self.counts.score_shares()
+
+    def oddities(self) -> list[tuple[str, int]]:
+        return []
 
     def column_order(self) -> list[int]:
         return [0]
