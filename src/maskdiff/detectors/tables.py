@@ -280,7 +280,9 @@ class TableDetector(CellReports, Detector):
         cells = self._single_cells()
         names = [field.name for field in held_out.schema]
         surprise = np.zeros(held_out.values.shape)  # only models that are asked about each cell are cross-fitted
-        return FoldCells(names, cells.log_odds(held_out, surprise, callback=callback), held_out.known)
+        return FoldCells(
+            names, cells.log_odds(held_out, surprise, stage="calibrating", callback=callback), held_out.known
+        )
 
     def _calibrate_folds(self, by_term: FloatArray, cells: list[FoldCells]) -> FloatArray:
         scores, (log_odds, known) = by_term.sum(axis=1), joined(cells)
