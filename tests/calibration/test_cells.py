@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.stats import false_discovery_control
 
-from maskdiff.calibration import CellCalibration
+from maskdiff.calibration import CellCalibration, CellSelection
 from maskdiff.errors import CalibrationError, ModelFileError
 
 
@@ -63,3 +63,14 @@ def test_a_selection_is_benjamini_and_hochbergs(rate):
     reached = (everywhere[:, None] >= oddness.astype(np.float32).ravel()).sum(axis=0)
     adjusted = false_discovery_control((1 + reached) / (1 + everywhere.size))
     np.testing.assert_array_equal(calibration.select(oddness, rate).ravel(), adjusted <= rate)
+
+
+def test_the_finest_rate_is_the_lowest_that_selects_a_cell():
+    rng = np.random.default_rng(5)
+    calibration = CellCalibration.of(rng.exponential(size=(40, 3)))
+    oddness = rng.exponential(size=(100, 3)) + 9 * (rng.random((100, 3)) < 0.05)
+    selection = CellSelection(calibration, 0.01)
+    selection.add(oddness)
+    assert 0.01 < selection.finest_rate < 1
+    assert calibration.select(oddness, selection.finest_rate + 1e-9).any()
+    assert not calibration.select(oddness, selection.finest_rate - 1e-9).any()

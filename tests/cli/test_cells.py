@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -113,13 +114,15 @@ def test_suggest_never_writes_over_what_it_reads(folder, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_few_odd_cells_among_many_are_noted_and_not_reported(folder, tmp_path):
+def test_where_no_cell_is_reported_a_note_says_which_rate_would_report_some(folder, tmp_path):
     rows = make_contracts(200, 3)
-    rows.loc["c5", "colour"] = "purple"
+    rows.loc[["c5", "c6", "c7", "c8", "c9"], "colour"] = "purple"
     rows.to_csv(tmp_path / "new.csv", index=False)
-    said = call("suggest", folder / "model.maskdiff", tmp_path / "new.csv", "-o", tmp_path / "fixed.csv")
+    request = ("suggest", folder / "model.maskdiff", tmp_path / "new.csv", "-o", tmp_path / "fixed.csv")
+    said = call(*request)
     assert said.out.startswith("no cell looks wrong by itself\n")
-    assert "none is reported at a false-discovery rate of 10%" in said.err
+    (rate,) = re.findall(r"--false-discovery-rate ([0-9.]+)\.\)", said.err)
+    assert json.loads(call(*request, "--json", "--false-discovery-rate", rate).out)["odd_cells"] >= 5
 
 
 def test_score_lists_cells_and_counts_them(folder, tmp_path):

@@ -111,6 +111,7 @@ def test_cells_too_few_among_many_are_counted_though_none_is_reported(tmp_path):
     summary = suggest_file(contract_detector(), str(tmp_path / "new.csv"), str(tmp_path / "fixed.csv"))
     assert summary.odd.cells == 0
     assert summary.odd.beyond >= 1
+    assert 0.1 < summary.odd.finest_rate <= 1
 
 
 def test_what_is_read_is_never_written_over_and_two_files_are_two(path, tmp_path):

@@ -113,8 +113,15 @@ class CellSelection:
 
     @property
     def beyond(self) -> int:
-        """How many of them are odder than all calibration cells; among many cells a few such are no wonder."""
+        """How many of them are odder than all calibration cells; among many cells some are by chance."""
         return int(self._counts[0])
+
+    @property
+    def finest_rate(self) -> float:
+        """The lowest false-discovery rate at which some of the cells counted would be reported; 1 if there is none."""
+        at_least = np.cumsum(self._counts)
+        some = at_least > 0
+        return float(min(1.0, (self._p_values[some] * at_least[-1] / at_least[some]).min(initial=1.0)))
 
     def add(self, oddness: FloatArray) -> IntArray:
         """Count the cells of one more batch; how many calibration cells reach each of them, (N, F)."""

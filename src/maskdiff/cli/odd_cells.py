@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from maskdiff.cli.output import Output, counted, percent
+
+# A list in which more cells may be fine is not worth a note.
+_HIGHEST_RATE = 0.5
 
 if TYPE_CHECKING:
     from maskdiff.jobs import OddCellCounts
@@ -34,11 +38,12 @@ def cell_facts(odd: OddCellCounts) -> dict[str, Any]:
 
 
 def note_few_cells(output: Output, odd: OddCellCounts) -> None:
-    """Where no cell is reported though some are odder than any that calibrated: a few are no surprise among many."""
-    if odd.beyond and not odd.cells:
-        rate = percent(odd.false_discovery_rate)
-        output.note(
-            f"{counted(odd.beyond, 'cell')} of {odd.total:,} may be odder than all calibration cells by chance, "
-            f"so none is reported at a false-discovery rate of {rate}. Fit on more rows, or allow a higher rate. "
-            "(On the command line: --false-discovery-rate 0.3.)"
-        )
+    """Where no cell is reported though some are odder than any that calibrated: which rate would report them."""
+    enough = math.ceil(100 * odd.finest_rate) / 100
+    if odd.cells or enough > _HIGHEST_RATE:
+        return
+    output.note(
+        f"{counted(odd.beyond, 'cell')} of {odd.total:,} are odder than all calibration cells; with so few of these "
+        f"up to {percent(enough)} of them may be fine: fit on more rows, or allow it. "
+        f"(On the command line: --false-discovery-rate {enough:g}.)"
+    )

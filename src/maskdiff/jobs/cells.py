@@ -127,8 +127,8 @@ class OddCellSearch:
 class OddCellCounts:
     """How many cells are reported, in how many rows, out of how many, and at which false-discovery rate.
 
-    `beyond` are the cells that are odder than all those of the calibration rows. Among many cells a few such are to be
-    expected, so that none is reported where there are too few of them.
+    `beyond` are the cells odder than all those of the calibration rows. Among many cells some are by chance, so
+    that none is reported where there are too few of them; `finest_rate` is the lowest rate at which some would be.
     """
 
     false_discovery_rate: float
@@ -136,6 +136,7 @@ class OddCellCounts:
     rows: int = 0
     total: int = 0
     beyond: int = 0
+    finest_rate: float = 1.0
 
     def add(self, rows: IntArray) -> None:
         """The rows of the cells of one part."""
@@ -144,7 +145,7 @@ class OddCellCounts:
 
     def finish(self, selection: CellSelection) -> None:
         """All parts were added."""
-        self.total, self.beyond = selection.total, selection.beyond
+        self.total, self.beyond, self.finest_rate = selection.total, selection.beyond, selection.finest_rate
 
 
 def check_second_output(second: str, out: str, model: Model, rows: str, writing: WriteOptions) -> WriteOptions:
