@@ -95,7 +95,7 @@ def test_the_search_repeats_and_the_detector_given_stays_as_it_was(findings, row
 def test_a_table_without_odd_rows_has_next_to_none():
     found = [TableDetector("kernel", seed=seed).fit_find(make_connections(400, seed=seed)) for seed in range(4)]
     assert sum(findings.is_anomaly.sum() for findings in found) <= 4
-    assert all(findings.estimated_odd.low <= 8 for findings in found)
+    assert all(findings.estimated_odd.low <= 4 for findings in found)
 
 
 def test_p_values_of_rows_not_left_out_are_their_ranks(findings):

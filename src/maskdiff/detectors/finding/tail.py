@@ -23,6 +23,8 @@ _UPPER_BULKS = ((0.5, 0.85), (0.6, 0.9))
 _LOWER_HALF = (0.02, 0.45)
 # A fit needs no more points than these, and may be skewed as much as that.
 _POINTS, _SKEWS = 200, np.linspace(0.0, 1.2, 25)
+# A tail may expect so many times too few rows; the least number of odd ones allows for it.
+_MISFIT = 1.25
 # More odd rows than this share are not odd but another kind of normal.
 MOST_ODD = 0.3
 # Scores up to here are those of normal rows.
@@ -189,7 +191,7 @@ def _estimate(ordered: FloatArray, upper: UpperScores, expected: FloatArray) -> 
     """
     limit = MOST_ODD * len(ordered)
     number = round(min(limit, float(np.median([upper.odd(one, 1.0) for one in expected]))))
-    low = int(min(upper.odd(one, 2.0) for one in expected))
+    low = int(min(upper.odd(_MISFIT * one, 2.0) for one in expected))
     high = max(max(upper.odd(one, -1.0) for one in expected), 2 * _asymmetry(ordered))
     return OddEstimate(number, min(low, number), max(math.ceil(min(high, limit)), number))
 
