@@ -111,6 +111,7 @@ def test_score_adds_what_python_says(home, model):
     np.testing.assert_allclose(table["anomaly_score"], verdicts.anomaly_score)
     np.testing.assert_allclose(table["p_value"], verdicts.p_value)
     assert table["is_anomaly"].tolist() == verdicts.is_anomaly.tolist()
+    assert table["oddity"].fillna("").tolist() == verdicts.oddity.tolist()
     cells = detector.explain(new, 2, verdicts=verdicts)
     for rank in (0, 1):
         own = cells[cells.groupby("row").cumcount() == rank]

@@ -157,7 +157,7 @@ def test_a_thousand_columns_are_no_trouble(tmp_path):
     table.head(3).to_csv(tmp_path / "new.csv", index=False)
     said = call("score", tmp_path / "m", tmp_path / "new.csv", "--explain", "1")
     assert said.status == 0
-    assert len(said.out.splitlines()[0].split(",")) == 1000 + 3 + 8
+    assert len(said.out.splitlines()[0].split(",")) == 1000 + 4 + 8
 
 
 def test_a_hundred_thousand_categories_are_no_trouble(tmp_path):

@@ -128,7 +128,7 @@ def score_file(
     ...     _ = new.write_text("pet,says\\ncat,meow\\ncat,woof\\n")
     ...     summary = score_file(detector, str(new), str(scored), ScoreOptions(explain=1))
     ...     scored.read_text().splitlines()[0].split(",")[:6]
-    ['pet', 'says', 'anomaly_score', 'p_value', 'is_anomaly', 'reason_1']
+    ['pet', 'says', 'anomaly_score', 'p_value', 'is_anomaly', 'oddity']
     >>> summary.rows, summary.anomalies
     (2, 1)
     """
@@ -161,7 +161,9 @@ class Scoring:
         threshold = self.detector.threshold(options.false_alarm_rate)
         self.model_rows = rows_for(rows, self.detector)
         places, rules = self.detector.encoder_.places, bool(self.detector.dismissals_)
-        self.columns = VerdictColumns(rows.schema, options.explain, options.prefix, places, rules=rules)
+        oddity = options.explain > 0 and not places
+        named = (rows.schema, options.explain, options.prefix, places)
+        self.columns = VerdictColumns(*named, rules=rules, oddity=oddity)
         self.schema: pa.Schema = self.columns.schema
         self.summary = ScoreSummary(ignored=self.model_rows.ignored, false_discovery_rate=options.false_discovery_rate)
         if options.false_discovery_rate is None:

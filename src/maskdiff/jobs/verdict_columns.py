@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 VERDICT = (("anomaly_score", pa.float64()), ("p_value", pa.float64()), ("is_anomaly", pa.bool_()))
 DISMISSED = ("dismissed_by", pa.int64())
+ODDITY = ("oddity", pa.string())
 _ALARM, _RULE = 2, 3
 # A reason as a sentence, then its parts, named as in `explain`; behind the column come the places of tokens.
 PARTS = (
@@ -31,13 +32,23 @@ _PERHAPS = ("expected", "contradicts")
 
 
 class VerdictColumns:
-    """The columns that scoring adds behind those of the file; with `rules` one that says which of them dismisses it."""
+    """The columns that scoring adds behind those of the file.
+
+    With `rules` one says which of them dismisses it, with `oddity` one says what makes a row odd.
+    """
 
     def __init__(
-        self, schema: pa.Schema, reasons: int, prefix: str, places: tuple[str, ...] = (), *, rules: bool = False
+        self,
+        schema: pa.Schema,
+        reasons: int,
+        prefix: str,
+        places: tuple[str, ...] = (),
+        *,
+        rules: bool = False,
+        oddity: bool = False,
     ) -> None:
-        named = [*VERDICT, *([DISMISSED] if rules else [])]
-        self.rules, self.n_verdict = rules, len(named)
+        named = [*VERDICT, *([DISMISSED] if rules else []), *([ODDITY] if oddity else [])]
+        self.rules, self.oddity, self.n_verdict = rules, oddity, len(named)
         parts = [("column", pa.string()), *((place, pa.int64()) for place in places), *PARTS]
         parts += [] if places else [CONTRADICTS]
         for rank in range(1, reasons + 1):
@@ -63,6 +74,9 @@ class VerdictColumns:
         columns = [score, pa.array(verdicts.p_value), pa.array(verdicts.is_anomaly)]
         if self.rules:
             columns.append(_numbers(verdicts.dismissed_by))
+        if self.oddity:
+            assert verdicts.oddity is not None
+            columns.append(pa.array([oddity or None for oddity in verdicts.oddity], pa.string()))
         if self.reasons:
             columns += self._reasons(batch, verdicts, detector, model_rows)
         return pa.RecordBatch.from_arrays([*batch.columns, *columns], schema=self.schema)

@@ -127,3 +127,17 @@ def test_a_page_without_rows_opens_without_errors(visit: Any, tmp_path: Path) ->
     path = tmp_path / "calm.html"
     write_report(connections_detector(), make_connections(5, seed=7).iloc[:0], path, when=WHEN)
     assert "No rows were scored" in visit(path).inner_text("body")
+
+
+def test_rows_are_kept_by_what_makes_them_odd(visit: Any, report: Path) -> None:
+    page, data = visit(report), page_of(report).data
+    n_alarms = data["rates"][data["ownRate"]]["n"]
+    kept = [at for at, oddity in enumerate(data["oddity"][:n_alarms]) if data["oddities"][oddity] == "odd in context"]
+    assert 0 < len(kept) < n_alarms
+    page.select_option("#oddity", label="odd in context")
+    wait_for_match(page)
+    assert column(page, "Row") == [str(data["number"][at]) for at in kept[:25]]
+    page.select_option("#view", "reasons")
+    assert "odd in context" in page.locator(LINES).first.inner_text()
+    page.click("#reset")
+    wait_for_status(page, f"Anomalies 1 to 25 of {n_alarms}")
