@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from maskdiff.encoders.table.beyond import NumberRange
 from maskdiff.encoders.table.column_types import ColumnType, Key, NumericType
 from maskdiff.encoders.table.columns import Column
-from maskdiff.encoders.table.look_alikes import alike_notes, look_alikes
+from maskdiff.encoders.table.look_alikes import LookAlikes, alike_notes
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,9 @@ class Levels:
         return [notes[place] for place in index.tolist()]
 
     @cached_property
-    def _alike(self) -> dict[str, str]:
-        return look_alikes([level for level in (*self.levels, *(self.folded or ())) if isinstance(level, str)])
+    def _alike(self) -> LookAlikes:
+        levels = (*self.levels, *(self.folded or ()))
+        return LookAlikes(tuple(level for level in levels if isinstance(level, str)))
 
     def to_state(self) -> dict[str, Any]:
         folded = None if self.folded is None else list(self.folded)

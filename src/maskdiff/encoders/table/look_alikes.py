@@ -1,24 +1,86 @@
-"""Categories that differ from a known one only in case or blanks: still odd, but said so."""
+"""Categories that differ from a known one only in case or blanks, or by one letter: still odd, but said so."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-
-def look_alikes(known: Sequence[str]) -> dict[str, str]:
-    """Each known text by what is left of it without case and blanks that do not matter; the first of several."""
-    return {bare(text): text for text in reversed(known)}
+# Shorter texts are one letter apart by right: yes and yet, AB and AC.
+_SHORTEST = 4
 
 
-def alike_notes(texts: Sequence[str], known: Container[Any], alike: Mapping[str, str]) -> list[str]:
+@dataclass(frozen=True)
+class LookAlikes:
+    """Known texts, to be found by others that look like them; the first of several that are alike."""
+
+    known: tuple[str, ...]
+
+    @cached_property
+    def _by_bare(self) -> dict[str, str]:
+        return {bare(text): text for text in reversed(self.known)}
+
+    @cached_property
+    def _by_part(self) -> dict[str, list[str]]:
+        """Known texts by what is left of them without one letter: a slip of one letter leaves such a part alike."""
+        parts: dict[str, list[str]] = {}
+        for text in self._by_bare:
+            for part in _parts(text):
+                parts.setdefault(part, []).append(text)
+        return parts
+
+    def note(self, text: str) -> str:
+        """The words for a text that is not known, but like one that is; otherwise nothing.
+
+        >>> LookAlikes(("North", "Female")).note(" north")
+        'differs from North only in case or blanks'
+        >>> LookAlikes(("North", "Female")).note("Femal"), LookAlikes(("North",)).note("South")
+        ('one letter away from Female', '')
+        """
+        same = self._by_bare.get(bare(text))
+        if same is not None:
+            return f"differs from {same} only in case or blanks"
+        near = self._one_letter_away(bare(text))
+        return "" if near is None else f"one letter away from {self._by_bare[near]}"
+
+    def _one_letter_away(self, text: str) -> str | None:
+        if len(text) < _SHORTEST:
+            return None
+        found = (known for part in _parts(text) for known in self._by_part.get(part, ()))
+        return next((known for known in found if one_letter_apart(text, known)), None)
+
+
+def alike_notes(texts: Sequence[str], known: Container[Any], alike: LookAlikes) -> list[str]:
     """For each text that is not known, but like one that is, the words for that; for all others nothing.
 
-    >>> alike_notes([" north", "North", "South"], {"North"}, look_alikes(["North"]))
+    >>> alike_notes([" north", "North", "South"], {"North"}, LookAlikes(("North",)))
     ['differs from North only in case or blanks', '', '']
     """
-    found = [None if text in known else alike.get(bare(text)) for text in texts]
-    return ["" if text is None else f"differs from {text} only in case or blanks" for text in found]
+    notes = {text: "" if text in known else alike.note(text) for text in set(texts)}
+    return [notes[text] for text in texts]
+
+
+def one_letter_apart(text: str, other: str) -> bool:
+    """Whether one letter was changed, dropped, added, or swapped with the next; digits are no letters.
+
+    >>> [one_letter_apart("female", other) for other in ("femule", "femal", "feemale", "feamle", "female", "fem4le")]
+    [True, True, True, True, False, False]
+    """
+    start = next((at for at, (a, b) in enumerate(zip(text, other, strict=False)) if a != b), min(len(text), len(other)))
+    end = 0
+    while end < min(len(text), len(other)) - start and text[-1 - end] == other[-1 - end]:
+        end += 1
+    left, right = text[start : len(text) - end], other[start : len(other) - end]
+    swapped = len(left) == len(right) == 2 and left == right[::-1]
+    slip = swapped or (max(len(left), len(right)) == 1 and left != right)
+    return slip and (left + right).isalpha()
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The text, and what is left of it without one of its letters."""
+    yield text
+    yield from (text[:at] + text[at + 1 :] for at in range(len(text)))
 
 
 def bare(text: str) -> str:
