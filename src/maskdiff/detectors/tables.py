@@ -7,29 +7,23 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from maskdiff.calibration import CellCalibration
-from maskdiff.codes import Codes, FloatArray
+from maskdiff.codes import Codes
 from maskdiff.codes.hashes import Hashes, row_hashes
-from maskdiff.detectors.base import Detector
-from maskdiff.detectors.cell_alarms import CellAlarms, CellVerdicts, FoldCells, joined
+from maskdiff.detectors.cell_alarms import CellAlarms
+from maskdiff.detectors.cell_detector import CellDetector
 from maskdiff.detectors.cell_reports import CellReports
 from maskdiff.detectors.learning import MAIN, Batches, Presets
 from maskdiff.detectors.split import RowSplit, in_step
 from maskdiff.detectors.updating import UpdateSummary, learn_on
-from maskdiff.detectors.verdicts import Verdicts
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.input import read_table
 from maskdiff.errors import SettingError
-from maskdiff.evidence import CellEvidence, Evidence, EvidenceTerm, NearestRows, SingleCells, Source
-from maskdiff.evidence.base import State
-from maskdiff.explanations.oddities import ODD, oddities
-from maskdiff.masking import Schedule, as_schedule
+from maskdiff.evidence import Evidence, EvidenceTerm, NearestRows, Source
+from maskdiff.masking import Schedule
 from maskdiff.probes import PAPER_KERNEL_LEVELS, PAPER_LEVELS, ProbeGrid
-from maskdiff.progress import Callback, listening
+from maskdiff.progress import Callback
 from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor, Reconstructor, abilities
-from maskdiff.state.tensors import Tensors
 
 # The names of the sources of evidence beside the reconstructor.
 KERNEL, NEIGHBOURS = "kernel", "neighbours"
@@ -39,7 +33,7 @@ _ROWS_TO_LEARN_FROM = 1000
 _FEWEST_TO_CROSS_FIT = 20
 
 
-class TableDetector(CellReports, Detector):
+class TableDetector(CellReports, CellDetector):
     """Finds odd rows in a table, and the cells that make them odd.
 
     Trained on normal rows only: `fit(normal)`, then `anomaly_score`, `p_value`, `is_anomaly`, `explain`.
@@ -165,10 +159,6 @@ class TableDetector(CellReports, Detector):
     def _tunes(self, reconstructor: Any) -> bool:
         return self._combines or self._lifts(reconstructor) or super()._tunes(reconstructor)
 
-    def _lifts(self, reconstructor: Any) -> bool:
-        """Whether a single odd cell raises an alarm for its row."""
-        return self.preset is None and self.cell_share > 0 and abilities(reconstructor).log_odds is not None
-
     @property
     def _combines(self) -> bool:
         """Whether the kernel and the nearest rows stand beside the network."""
@@ -213,85 +203,6 @@ class TableDetector(CellReports, Detector):
         known = tuning.take(np.flatnonzero(tuning.known.all(axis=1)))
         together = Codes(np.concatenate([codes.values, known.values]), codes.schema)
         return replace(evidence, sources={**evidence.sources, **self._references(together, k)})
-
-    # Single cells ----------------------------------------------------------------------------------------------------
-
-    def _single_cells(self) -> SingleCells:
-        level = self.probes_.levels[0]
-        return SingleCells(self.reconstructor_, as_schedule(self.schedule), level, self.torch_device())
-
-    def _learn_cells(self, tuning: Codes, scores: FloatArray, callback: Callback | None) -> CellAlarms:
-        """What is usual for single cells, from rows that tune and their scores."""
-        cells = self._single_cells()
-        if not self._lifts(self.reconstructor_):
-            return CellAlarms(cells)
-        log_odds = cells.log_odds(tuning, np.empty(0), stage="calibrating", callback=callback)
-        return CellAlarms.learned(cells, log_odds, scores, tuning.known, self.cell_share)
-
-    def _alarm(self, codes: Codes, found: CellEvidence, threshold: float) -> tuple[FloatArray, CellVerdicts]:
-        with listening(self.progress) as callback:
-            log_odds = self.cell_alarms_.cells.log_odds(codes, found.surprise, callback=callback)
-        cells = self.cell_alarms_.verdicts(log_odds, codes.known, threshold)
-        return self.cell_alarms_.alarm_score(found.score, cells.oddness), cells
-
-    def _oddity(self, verdicts: Verdicts) -> NDArray[Any]:
-        usual, cells = self.cell_alarms_.usual, verdicts.cells
-        assert usual is not None
-        assert cells is not None
-        assert verdicts.by_term is not None
-        compares = np.array([term.source != MAIN for term in self.evidence_.terms])
-        by_one_cell = usual.by_one_cell(cells.oddness, verdicts.by_term, compares)
-        by_one_cell |= verdicts.alarm_score > verdicts.anomaly_score
-        # A cell far beyond the range makes every normal row distant by itself.
-        carried = 2 * verdicts.contributions.max(axis=1) > verdicts.anomaly_score
-        by_one_cell |= carried & (verdicts.p_value <= ODD)
-        first = verdicts.strength.argmax(axis=1)
-        return oddities(by_one_cell, verdicts.p_value, verdicts.codes, first)
-
-    def _uncalibrated_cells(self, codes: Codes, found: CellEvidence) -> CellVerdicts:
-        alarms = self.cell_alarms_
-        log_odds, none = alarms.cells.log_odds(codes, found.surprise), np.zeros(codes.values.shape)
-        return CellVerdicts(none, log_odds if alarms.cells.asks else None, CellCalibration.of(none), np.inf)
-
-    def cell_threshold(self, false_alarm_rate: float | None = None) -> float | None:
-        """How odd one cell must be to make its row an alarm by itself at this rate; None where no cell can."""
-        threshold, lift = self.threshold(false_alarm_rate), self.cell_alarms_.lift
-        return None if lift is None else lift.cell_threshold(threshold)
-
-    def _cells_to_state(self) -> State:
-        return self.cell_alarms_.to_state()
-
-    def _cells_from_state(self, plain: Any, tensors: Tensors) -> None:
-        n_fields = len(self.encoder_.schema_)
-        n_terms = len(self.evidence_.terms)
-        self.cell_alarms_ = CellAlarms.from_state(plain, tensors, self._single_cells(), n_fields, n_terms)
-
-    def _calibrate(self, codes: Codes, found: CellEvidence, callback: Callback | None) -> FloatArray:
-        alarms = self.cell_alarms_
-        log_odds = alarms.cells.log_odds(codes, found.surprise, stage="calibrating", callback=callback)
-        if alarms.lift is None:  # no alarm rests on it, so the rows that calibrate may say what is usual
-            alarms = replace(alarms, cells=alarms.cells.learned(log_odds))
-        oddness = alarms.cells.oddness(log_odds, codes.known)
-        assert found.by_term is not None
-        self.cell_alarms_ = alarms.calibrated(oddness, found.by_term)
-        return alarms.alarm_score(found.score, oddness)
-
-    def _fold_cells(self, held_out: Codes, callback: Callback | None) -> FoldCells:
-        cells = self._single_cells()
-        names = [field.name for field in held_out.schema]
-        surprise = np.zeros(held_out.values.shape)  # only models that are asked about each cell are cross-fitted
-        return FoldCells(
-            names, cells.log_odds(held_out, surprise, stage="calibrating", callback=callback), held_out.known
-        )
-
-    def _calibrate_folds(self, by_term: FloatArray, cells: list[FoldCells]) -> FloatArray:
-        scores, (log_odds, known) = by_term.sum(axis=1), joined(cells)
-        alarms = CellAlarms.learned(self._single_cells(), log_odds, scores, known, self.cell_share or 0.5)
-        if not self._lifts(self.reconstructor_):
-            alarms = replace(alarms, lift=None)
-        oddness = alarms.cells.oddness(log_odds, known)
-        self.cell_alarms_ = alarms.calibrated(oddness, by_term)
-        return alarms.alarm_score(scores, oddness)
 
     def _references(self, codes: Codes, k: int) -> dict[str, Source]:
         """The sources that compare a row with these."""
