@@ -42,6 +42,8 @@ class Abilities:
         is learned.
     tunes : whether `fit` decides anything by the rows `held_out`, such as when to stop; then they are not the rows that
         calibrate. True unless an object says otherwise.
+    train_on : `train_on(codes, change, *, part, ...)`, the rest as in `fit`, returns it trained further on rows of a
+        schema that knows more codes; `part` says for how long. Without it a detector has to be fitted again.
     left_out : `left_out()` returns the same for rows that are among the normal rows, each as if it were not. Then no
         rows need to be held out to calibrate.
     log_odds : `log_odds(views)` says how much likelier than the true code the likeliest one is, in nats, (B, K, F).
@@ -55,6 +57,7 @@ class Abilities:
     free_up_to: int = 0
     fit: Callable[..., Any] | None = None
     tunes: bool = True
+    train_on: Callable[..., Any] | None = None
     left_out: Callable[[], Any] | None = None
     log_odds: Callable[[MaskedViews], Tensor] | None = None
     describe: Callable[[], str] | None = None

@@ -16,8 +16,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from maskdiff.codes import Schema
+from maskdiff.codes.schema_change import SchemaChange
 from maskdiff.errors import SettingError
 from maskdiff.masking import MaskedViews
+from maskdiff.reconstructors.growth import take_over
 from maskdiff.reconstructors.layout import Layout
 from maskdiff.reconstructors.trained import TrainedReconstructor
 from maskdiff.training import Epochs, Training
@@ -48,6 +50,7 @@ class MaskedMLP(nn.Module):
 
     # See TokenNetwork: nothing here depends on values either.
     can_be_recorded = True
+    input_rows: str
     # A matrix product does about this many multiplications in the time one gathered number takes.
     product_gain = 25
 
@@ -57,6 +60,7 @@ class MaskedMLP(nn.Module):
         super().__init__()
         self.layout = Layout(schema.sizes)
         self.embedding = embedding
+        self.input_rows = "table_PH" if embedding is None else "codes_PE"
         n_fields = len(schema)
         if embedding is None:
             self.table_PH = nn.Parameter(torch.randn(self.layout.size, width) / n_fields**0.5)
@@ -71,6 +75,14 @@ class MaskedMLP(nn.Module):
         self.hidden = nn.ModuleList(nn.Linear(width, width) for _ in range(layers - 1))
         self.dropout = ByteDropout(dropout)
         self.head = nn.Linear(width, self.layout.size)
+
+    def code_places(self, field: int, codes: Tensor) -> Tensor:
+        """Where codes of this field are among the positions."""
+        return self.layout.start_F[field] + codes * self.layout.stride_F[field]
+
+    def take_over(self, old: MaskedMLP, change: SchemaChange) -> None:
+        """Begin where a network for fewer codes was."""
+        take_over(self, old, change)
 
     def first_layer(self) -> tuple[Tensor, Tensor]:
         """The first layer as a table: what a visible code adds (P, H), and what is there when all is hidden (H,)."""

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from maskdiff.codes import Codes, Schema
+from maskdiff.codes.schema_change import SchemaChange
 from maskdiff.encoders.tokens.model_folder import model_from, most_tokens, reading, special_tokens, tokenizer_of
 from maskdiff.encoders.tokens.tokenizers import ordinary_ids, unrestricted
 from maskdiff.errors import ModelFileError, SettingError
@@ -26,7 +27,7 @@ from maskdiff.reconstructors.base import State
 from maskdiff.reconstructors.tokens import MaskedTokens, TokenNetwork, TokenReconstructor, check_alphabet
 from maskdiff.state import arguments_from_plain, arguments_to_plain, check, storable
 from maskdiff.state.tensors import Tensors
-from maskdiff.training import Epochs, Training, seeded, train
+from maskdiff.training import Epochs, StopPart, Training, seeded, train
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -242,6 +243,16 @@ class PretrainedReconstructor(TokenReconstructor):
                 weight.requires_grad_(self.fine_tune or name in missing)
             return fitted._answering(train(network, codes, settings=self.training, seed=seed, device=device, **how))
         return fitted._answering(network.requires_grad_(False))
+
+    def train_on(
+        self, codes: Codes, change: SchemaChange, *, part: StopPart, seed: int, device: torch.device, **how: Any
+    ) -> Self:
+        """With `fine_tune` a copy trained further on these rows; its alphabet is the model's own and never changes."""
+        if not self.fine_tune:
+            return self
+        network = copy.deepcopy(self.network_).requires_grad_(True)
+        settings = replace(self.training, stop=part.of(self.training.stop))
+        return self._answering(train(network, codes, settings=settings, seed=seed, device=device, **how))
 
     def _load(self) -> tuple[nn.Module, set[str]]:
         """The model, and the names of its weights that are not in its folder."""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import torch
 from torch import nn
 
 from maskdiff.codes import Codes, Schema
+from maskdiff.codes.schema_change import SchemaChange
 from maskdiff.errors import SettingError
 from maskdiff.reconstructors.base import State
 from maskdiff.state import Parameters, arguments_from_plain, arguments_to_plain
 from maskdiff.state.tensors import Tensors, rebuilt
-from maskdiff.training import Training, seeded, train
+from maskdiff.training import StopPart, Training, seeded, train
 
 
 class TrainedReconstructor(Parameters):
@@ -35,6 +37,18 @@ class TrainedReconstructor(Parameters):
         """A copy with a network trained on these rows; `how` is what `training.train` takes."""
         network = seeded(seed, lambda: self.build(codes.schema))
         return self._answering(train(network, codes, settings=self.training, seed=seed, device=device, **how))
+
+    def train_on(
+        self, codes: Codes, change: SchemaChange, *, part: StopPart, seed: int, device: torch.device, **how: Any
+    ) -> Self:
+        """A copy whose network was trained further, on rows with the codes of the changed schema.
+
+        `part` says for how long; `how` is what `training.train` takes.
+        """
+        network = seeded(seed, lambda: self.build(codes.schema))
+        network.take_over(copy.deepcopy(self.network_).cpu(), change)  # type: ignore[operator]
+        settings = replace(self.training, stop=part.of(self.training.stop))
+        return self._answering(train(network, codes, settings=settings, seed=seed, device=device, **how))
 
     def _answering(self, network: nn.Module) -> Self:
         """A copy that answers with this network."""

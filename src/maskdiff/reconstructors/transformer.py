@@ -15,7 +15,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from maskdiff.codes import Schema
+from maskdiff.codes.schema_change import SchemaChange
 from maskdiff.errors import SettingError
+from maskdiff.reconstructors.growth import take_over
 from maskdiff.reconstructors.mlp import ByteDropout
 from maskdiff.reconstructors.tokens import MaskedTokens, TokenNetwork, TokenReconstructor, check_alphabet
 from maskdiff.training import Epochs, Steps, Training
@@ -56,6 +58,7 @@ class MaskedTransformer(TokenNetwork):
     """Visible tokens in, log-probabilities of the hidden ones out."""
 
     can_be_recorded = True
+    input_rows = "tokens.weight"
 
     def __init__(self, n_codes: int, settings: TransformerReconstructor) -> None:
         super().__init__()
@@ -75,6 +78,16 @@ class MaskedTransformer(TokenNetwork):
         for table in (self.tokens, self.places):
             if table is not None:
                 nn.init.normal_(table.weight, std=0.02)
+
+    def code_places(self, field: int, codes: Tensor) -> Tensor:
+        """Tokens share one alphabet: a code is its own place."""
+        return codes
+
+    @torch.no_grad()
+    def take_over(self, old: MaskedTransformer, change: SchemaChange) -> None:
+        """Begin where a network for fewer codes was."""
+        take_over(self, old, change)
+        self.tokens.weight[-1] = old.tokens.weight[-1]
 
     def states(self, tokens: MaskedTokens) -> Tensor:
         """What the network makes of the hidden positions, (M, H)."""

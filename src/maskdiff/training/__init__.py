@@ -2,6 +2,6 @@
 
 from maskdiff.training.checkpoint import CheckpointStore
 from maskdiff.training.loop import seeded, train
-from maskdiff.training.settings import Epochs, HeldOutLoss, Steps, StopRule, Training
+from maskdiff.training.settings import Epochs, HeldOutLoss, Steps, StopPart, StopRule, Training
 
-__all__ = ["CheckpointStore", "Epochs", "HeldOutLoss", "Steps", "StopRule", "Training", "seeded", "train"]
+__all__ = ["CheckpointStore", "Epochs", "HeldOutLoss", "Steps", "StopPart", "StopRule", "Training", "seeded", "train"]

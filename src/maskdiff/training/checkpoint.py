@@ -69,10 +69,12 @@ class RunState:
         return {"network": self.network} | ({} if self.average is None else {"average": self.average})
 
 
-def run_name(codes: Codes, device: torch.device, *settings: object) -> str:
-    """Distinguishes a run from runs on other rows or with other settings."""
+def run_name(network: nn.Module, codes: Codes, device: torch.device, *settings: object) -> str:
+    """Distinguishes a run from runs that begin at other weights, on other rows or with other settings."""
     digest = hashlib.blake2b(f"{settings} {codes.schema.sizes.tolist()} {device.type}".encode())
     digest.update(np.ascontiguousarray(codes.values).data)
+    for weight in network.state_dict().values():
+        digest.update(weight.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
 
 

@@ -68,7 +68,7 @@ def train(
     eager_step = _TrainingStep(network, optimiser, objective, schedule)
     take_step = eager_step if record is None else replay_packed(eager_step, record, codes, device)
     n_steps = settings.stop.steps(len(codes), settings.batch_size)
-    run = "" if checkpoint is None else run_name(codes, device, settings, objective, schedule, seed)
+    run = "" if checkpoint is None else run_name(network, codes, device, settings, objective, schedule, seed)
     rng = torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
     with rng, side_stream(device), _threads_for(network, device):
         torch.manual_seed(seed)  # dropout has no generator of its own

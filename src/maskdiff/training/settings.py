@@ -78,6 +78,36 @@ class HeldOutLoss(Parameters):
         return since_best >= self.patience
 
 
+@dataclass(frozen=True)
+class StopPart:
+    """A part of a training on `n_rows` rows: what a network needs that was trained before, on most of them."""
+
+    n_rows: int
+    share: float
+
+    def of(self, stop: StopRule) -> StopRule:
+        """This part of what another rule says."""
+        return _PartOf(stop, self)
+
+
+@dataclass(frozen=True)
+class _PartOf:
+    """Ends after a part of the steps that another rule takes, or earlier where that one does."""
+
+    stop: StopRule
+    part: StopPart
+
+    @property
+    def ends_early(self) -> bool:
+        return bool(getattr(self.stop, "ends_early", True))
+
+    def steps(self, n_rows: int, batch_size: int) -> int:
+        return math.ceil(self.part.share * self.stop.steps(self.part.n_rows, batch_size))
+
+    def done(self, held_out_losses: list[float]) -> bool:
+        return self.stop.done(held_out_losses)
+
+
 @storable
 @dataclass(frozen=True)
 class Training(Parameters):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Hashable
 from itertools import repeat
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from maskdiff.codes import Field, Schema
+from maskdiff.codes.schema_change import SchemaChange
 from maskdiff.codes.windows import check_window, cut_rows
 from maskdiff.encoders.tokens.input import TokenRows, read_rows
 from maskdiff.encoders.tokens.symbols import symbol_from_state, symbol_to_state
@@ -58,9 +60,12 @@ class TokenEncoder:
 
     def _alphabet(self, seen: Counter[Hashable]) -> dict[Hashable, int]:
         """The tokens that get a code, in order, and how often each counts."""
-        # In an order that does not depend on the order of the rows.
-        order = sorted(seen, key=lambda symbol: (-seen[symbol], type(symbol).__name__, str(symbol)))
-        return {symbol: seen[symbol] for symbol in order}
+        return {symbol: seen[symbol] for symbol in self._in_order(seen)}
+
+    @staticmethod
+    def _in_order(seen: Counter[Hashable]) -> list[Hashable]:
+        """The most frequent first, in an order that does not depend on the order of the rows."""
+        return sorted(seen, key=lambda symbol: (-seen[symbol], type(symbol).__name__, str(symbol)))
 
     # Learning --------------------------------------------------------------------------------------------------------
 
@@ -87,6 +92,27 @@ class TokenEncoder:
         singletons = sum(count == 1 for count in counts.values())
         self._adopt(list(counts), list(counts.values()), singletons, rows.named)
         return tokens
+
+    def extended(self, X: Any) -> tuple[Self, SchemaChange, list[Hashable]]:
+        """A copy that learned from these normal rows too, where its codes are now, and the tokens that got one.
+
+        >>> from maskdiff.encoders.tokens.sequence import SequenceEncoder
+        >>> encoder, change, new = SequenceEncoder().fit([["open", "close"]]).extended([["open", "move"]])
+        >>> encoder.schema_.fields[0].labels, encoder.schema_.fields[0].counts, new
+        (('close', 'open', 'move'), (1, 2, 1), ['move'])
+        """
+        seen = Counter(self.tokenize(X).symbols.tolist())
+        new = [symbol for symbol in self._in_order(seen) if symbol not in self._code]
+        before = self.schema_.fields[0]
+        known = [count + seen[symbol] for symbol, count in zip(self.symbols_, before.counts, strict=True)]
+        counts = [*known, *(seen[symbol] for symbol in new)]
+        # A token that had been seen once, and is seen again, is none of those any more.
+        again = sum(count == 1 and seen[s] > 0 for s, count in zip(self.symbols_, before.counts, strict=True))
+        singletons = before.singletons - again + sum(seen[symbol] == 1 for symbol in new)
+        wider = copy.copy(self)
+        wider._adopt([*self.symbols_, *new], counts, max(0, singletons), self.named_)
+        places = np.append(np.arange(before.size), len(counts))
+        return wider, SchemaChange(self.schema_, wider.schema_, (places,)), new
 
     def _adopt(self, symbols: list[Hashable], counts: list[int], singletons: int, named: bool) -> None:
         name = self.column or self._default_name
