@@ -19,6 +19,7 @@ MaskdiffWarning (UserWarning)
 ├── DateOrderWarning                 dates whose day and month cannot be distinguished, and which order was taken
 ├── IgnoredLabelsWarning             labels of anomalies that were handed in and not used
 ├── AmbiguousColumnWarning           texts of a column that could have been read otherwise
+├── OrderWarning                     rows without a date or number to be ordered by
 ├── ReadingWarning                   how a file was read where it is not the usual way
 └── NoEvidenceWarning                rows of tokens without a single token, which cannot be judged
 """
@@ -118,6 +119,10 @@ class NearIdWarning(MaskdiffWarning):
 
 class NoEvidenceWarning(MaskdiffWarning):
     """Rows without a single token: there is nothing to judge them by."""
+
+
+class OrderWarning(MaskdiffWarning):
+    """Rows that have no date or number to be ordered by."""
 
 
 class ReadingWarning(MaskdiffWarning):

@@ -12,7 +12,7 @@ import maskdiff
 from maskdiff import MLPReconstructor, Steps, TableDetector, Training
 from maskdiff.detectors.finding.finder import fit_find_batches
 from maskdiff.detectors.finding.search import FindOptions
-from maskdiff.errors import SettingError, UnknownColumnError
+from maskdiff.errors import OrderWarning, SettingError, UnknownColumnError
 from maskdiff.io import ReadOptions
 from maskdiff.jobs import Checkpoints, ColumnOptions, FindOutput, find, find_file
 
@@ -111,6 +111,22 @@ def test_groups_and_times_are_columns_of_the_file_that_are_not_learned_from(tabl
         assert summary.detector.encoder_.schema_.names == list(table)
     with pytest.raises(UnknownColumnError, match="no column 'whom'"):
         find_file(str(file), str(out), detector=KERNEL, group="whom")
+
+
+def test_the_report_shows_alarms_in_the_order_asked_for(table, tmp_path):
+    """By a column that is not learned from, before all other columns of dates."""
+    file, page = tmp_path / "rows.csv", tmp_path / "page.html"
+    born = pd.date_range("1950-01-01", periods=120, freq="90D")
+    dated = table[:120].assign(born=born, when=[f"{1 + k % 28}.03.2024" for k in range(120)])
+    dated.loc[5, "when"] = ""
+    dated.to_csv(file, index=False)
+    output = FindOutput(report=str(page), explain=0)
+    with pytest.warns(OrderWarning, match="1 row has no date"):
+        find_file(str(file), str(tmp_path / "found.csv"), detector=KERNEL, order="when", output=output)
+    text = " ".join(page.read_text().split())
+    assert "Anomalies by day of <span" in text
+    assert "Not shown: 1 row without a date" in text
+    assert text.index(">2024-03-01<") < text.index("1950")
 
 
 def test_a_label_left_in_the_file_is_named(tmp_path, monkeypatch):

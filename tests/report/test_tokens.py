@@ -12,6 +12,7 @@ from maskdiff.drift.tokens import token_drift
 from maskdiff.report import ReportBuilder
 from maskdiff.report.content.tokens import MAX_TEXT
 from maskdiff.report.formatting import percent
+from maskdiff.report.periods import BlockCounts
 
 from .pages import WHEN, Page, report_on
 from .samples import SPAM, log_detector, some_texts, text_detector
@@ -33,6 +34,13 @@ def test_every_alarm_shows_its_whole_text_and_its_other_columns() -> None:
     for row in rows:
         assert row["values"] == {"text": X["text"][row["number"]]}
         assert row["context"] == {"id": f"T{row['number']}"}
+
+
+def test_texts_are_counted_over_time_where_their_moments_are_known() -> None:
+    X, moments = some_texts(30, *SPAM), np.arange(30.0 + len(SPAM))
+    builder = ReportBuilder(text_detector(), order=BlockCounts("no", moments))
+    (timeline,) = builder.add(X, moments=moments).timelines()
+    assert (timeline.column, sum(period.n_alarms for period in timeline.periods)) == ("no", builder.n_alarms)
 
 
 def test_explained_tokens_are_those_of_explain() -> None:

@@ -21,6 +21,7 @@ from maskdiff.codes import BoolArray
 from maskdiff.detectors import Detector, Findings, TokenDetector
 from maskdiff.detectors.finding.finder import fit_find_batches
 from maskdiff.detectors.finding.findings import findings_of
+from maskdiff.detectors.finding.ordering import orderable
 from maskdiff.detectors.finding.search import FindOptions, Found
 from maskdiff.detectors.finding.tail import NONE_ODD, OddEstimate
 from maskdiff.detectors.finding.ties import column_values
@@ -38,6 +39,7 @@ from maskdiff.jobs.score import written_like
 from maskdiff.jobs.verdict_columns import VerdictColumns
 from maskdiff.progress import Callback, Progress
 from maskdiff.report import PAGE, ReportBuilder, write_page
+from maskdiff.report.periods import period_counts
 from maskdiff.storage import MODEL_FILE, save
 
 # Unless a number is given, all rows found are written, and no fewer or more than these.
@@ -140,7 +142,7 @@ def find_file(
             for batch in written.ranked(file.reading.batch_rows(len(written.schema))):
                 write(batch)
         if output.report is not None:
-            _write_report(written, output, callback)
+            _write_report(written, output, order, ties["order"], callback)
     if output.model is not None:
         save(fitted, output.model, force=output.force)
     if checkpoints is not None:
@@ -266,7 +268,9 @@ def _without(columns: ColumnOptions | None, detector: Detector, names: list[str]
     return replace(columns, drop=[*columns.drop, *names])
 
 
-def _write_report(written: FoundRows, output: FindOutput, callback: Callback | None) -> None:
+def _write_report(
+    written: FoundRows, output: FindOutput, order: str | None, times: pa.Array | None, callback: Callback | None
+) -> None:
     """The page about all rows; its threshold is the score from which on rows were selected."""
     assert output.report is not None
     found, detector = written.found, copy.copy(written.detector)
@@ -276,9 +280,11 @@ def _write_report(written: FoundRows, output: FindOutput, callback: Callback | N
     if found.is_anomaly.any():
         lowest = float(np.nanmin(found.score[found.is_anomaly]))
         rate = float(np.clip((1 + (kept.scores >= lowest).sum()) / (len(kept) + 1), kept.finest_rate, 0.5))
-    builder, done = ReportBuilder(detector, false_alarm_rate=rate), 0
+    counts, moments = (None, None) if times is None else period_counts(str(order), orderable(times))
+    builder, done = ReportBuilder(detector, false_alarm_rate=rate, order=counts), 0
     for batch, places, findings in written.judged(np.ones(len(found.score), np.bool_)):
-        builder.add(written.model_rows.shown(batch), places + 1, verdicts=findings)
+        here = None if moments is None else moments[places]
+        builder.add(written.model_rows.shown(batch), places + 1, verdicts=findings, moments=here)
         done += len(places)
         if callback is not None:
             callback(Progress("report", done, len(found.score)))

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from maskdiff.checks import Check, CheckCounts, run_checks
+from maskdiff.codes import FloatArray
 from maskdiff.detectors import Detector, Verdicts
 from maskdiff.encoders.table.input import Table
 from maskdiff.encoders.tokens.input import TokenRows
@@ -21,7 +22,9 @@ from maskdiff.report.content.columns import ColumnContent
 from maskdiff.report.content.tokens import TokenContent
 from maskdiff.report.highest_alarms import MAX_ALARMS, HighestAlarms
 from maskdiff.report.histogram import ScoreHistogram
+from maskdiff.report.periods import PeriodCounts
 from maskdiff.report.rates import RateCounts
+from maskdiff.report.timeline import Timeline
 
 # By the encoder's `parts`.
 ROW_CONTENTS: dict[str, Callable[[Any], RowContent]] = {
@@ -34,7 +37,8 @@ ROW_CONTENTS: dict[str, Callable[[Any], RowContent]] = {
 class ReportBuilder:
     """Gathers what a report shows: counts of scores, the shares of columns or tokens in them, and the highest alarms.
 
-    At most `max_alarms` alarms are kept with their cells; all of them are counted.
+    At most `max_alarms` alarms are kept with their cells; all of them are counted. `order` counts them over time, where
+    `add` is given the `moments` of the rows.
 
     >>> import pandas as pd
     >>> from maskdiff import TableDetector
@@ -47,10 +51,15 @@ class ReportBuilder:
     """
 
     def __init__(
-        self, detector: Detector, *, false_alarm_rate: float | None = None, max_alarms: int = MAX_ALARMS
+        self,
+        detector: Detector,
+        *,
+        false_alarm_rate: float | None = None,
+        max_alarms: int = MAX_ALARMS,
+        order: PeriodCounts | None = None,
     ) -> None:
         check_is_fitted(detector)
-        self.detector = detector
+        self.detector, self.order = detector, order
         rate = detector.false_alarm_rate if false_alarm_rate is None else false_alarm_rate
         self.rate = detector.calibration_.rate_or_default(rate)
         self.threshold = detector.threshold(self.rate)
@@ -67,11 +76,19 @@ class ReportBuilder:
         """The rows of X, which `add` accepts in place of X; `n_rows` is their number."""
         return X if isinstance(X, ReportRows) else self.content.read(X)
 
-    def add(self, X: Any, row_numbers: int | ArrayLike | None = None, *, verdicts: Verdicts | None = None) -> Self:
+    def add(
+        self,
+        X: Any,
+        row_numbers: int | ArrayLike | None = None,
+        *,
+        verdicts: Verdicts | None = None,
+        moments: FloatArray | None = None,
+    ) -> Self:
         """Add rows to the report.
 
         `row_numbers`: the number of each row, or of the first; None: numbers continue after the last batch, from 0.
         `verdicts`: what `judge(X)` returned, at any false-alarm rate; the rows are then not judged again.
+        `moments`: the place of each row in time, as `order` counts them.
         """
         rows = self.read(X)
         numbers = self._numbers(rows.n_rows, row_numbers)
@@ -83,6 +100,8 @@ class ReportBuilder:
                     verdicts = self.detector.judge(rows.input, self.rate)
                 verdicts = verdicts.with_raised(verdicts.alarm_score > self.threshold)
                 self._count(rows, verdicts)
+                if self.order is not None and moments is not None:
+                    self.order.add(moments, verdicts.is_anomaly)
                 self.highest_alarms.add(rows, verdicts, numbers)
         self.n_rows += rows.n_rows
         return self
@@ -110,6 +129,11 @@ class ReportBuilder:
         self.rates.add(verdicts.alarm_score[~np.isnan(verdicts.alarm_score) & verdicts.listed])
         self.content.count(rows, verdicts)
         self.check_counts.add(verdicts)
+
+    def timelines(self) -> list[Timeline]:
+        """Alarms over time, by what the rows are ordered by first; then by each column of dates."""
+        ordered = None if self.order is None else self.order.timeline()
+        return [*([] if ordered is None else [ordered]), *self.content.timelines()]
 
     def checks(self) -> list[Check]:
         """What to know before the anomalies so far are believed."""

@@ -114,7 +114,7 @@ def render(builder: ReportBuilder, *, source: str | None, model: str | None, tit
             **distribution(builder),
             score_shares=score_shares,
             drift=drift,
-            timelines=[(one, over_time(one, builder.rate)) for one in content.timelines()],
+            timelines=[(one, over_time(one, builder.rate)) for one in builder.timelines()],
             column_bars=column_bars(drift, score_shares) if content.wording.is_table and builder.n_judged else [],
             small_size=(SMALL_WIDTH, SMALL_HEIGHT),
             checks=builder.checks(),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from maskdiff.codes import BoolArray
+from maskdiff.codes import BoolArray, FloatArray
 from maskdiff.encoders.table.column_types.dates import DateType
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.input import Table
@@ -69,30 +69,29 @@ class TimeCounts:
 
     def __init__(self, encoder: TableEncoder) -> None:
         types = encoder.column_types_.items()
-        self.columns = [DayCounts(name, one) for name, one in types if isinstance(one, DateType)]
+        self.columns = [(DayCounts(name), one) for name, one in types if isinstance(one, DateType)]
 
     def add(self, table: Table, alarm: BoolArray) -> None:
-        for column in self.columns:
-            column.add(table, alarm)
+        for column, column_type in self.columns:
+            if column.name in table.names:
+                column.add(column_type.numbers(table.column(table.names.index(column.name))), alarm)
 
     def timelines(self) -> list[Timeline]:
         """One for each column with dates of several days, the one with the widest usable range first."""
-        found = [one for one in (column.timeline() for column in self.columns) if one is not None]
+        found = [one for one in (column.timeline() for column, _ in self.columns) if one is not None]
         return sorted(found, key=lambda one: (not one.is_usable, -one.n_days if one.is_usable else 0))
 
 
 class DayCounts:
     """Rows and alarms by the day of one column of dates."""
 
-    def __init__(self, name: str, column_type: DateType) -> None:
-        self.name, self.type = name, column_type
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.days: dict[int, NDArray[np.int64]] = {}
         self.undated = np.zeros(2, dtype=np.int64)
 
-    def add(self, table: Table, alarm: BoolArray) -> None:
-        if self.name not in table.names:
-            return
-        ticks = self.type.numbers(table.column(table.names.index(self.name)))
+    def add(self, ticks: FloatArray, alarm: BoolArray) -> None:
+        """More rows: their moments in microseconds since 1970, NaN where they have none."""
         dated = np.isfinite(ticks)
         self.undated += [int((~dated).sum()), int(alarm[~dated].sum())]
         days, place = np.unique(np.floor(ticks[dated] / DAY).astype(np.int64), return_inverse=True)

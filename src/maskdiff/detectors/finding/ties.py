@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from maskdiff.codes.hashes import Hashes
+from maskdiff.detectors.finding.ordering import orderable, warn_of_unordered
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.input import Table, listed, read_table
 from maskdiff.encoders.table.recognition import typed
@@ -30,7 +31,9 @@ def group_keys(values: Any, n_rows: int) -> Hashes:
 
 def time_ranks(values: Any, n_rows: int) -> NDArray[np.int64]:
     """The place of each row in time, shape (N,); equal times in the order of the rows, missing ones last."""
-    array = _as_array(values, n_rows, "order")
+    given = _as_array(values, n_rows, "order")
+    array = orderable(given)
+    warn_of_unordered(given, array)
     order = pc.array_sort_indices(array, null_placement="at_end").to_numpy()
     rank = np.empty(n_rows, np.int64)
     rank[order] = np.arange(n_rows)
