@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from maskdiff.datasets.molecules import make_molecules
-from maskdiff.datasets.text import load_text, split_text, text_names
+from maskdiff.datasets.text import labelled_anomalies, load_text, split_text, text_names
 from maskdiff.errors import DataNotFoundError, InputError, SettingError
 
 
@@ -66,6 +66,15 @@ def test_of_many_anomalies_only_the_benchmarks_share_is_kept(folder):
     _, test, y = split_text("agnews", folder)
     assert y.sum() == round(300 * 0.0385 / (1 - 0.0385))
     assert len(test) == 90 + y.sum()
+
+
+def test_labelled_anomalies_are_not_in_the_test_set(folder):
+    tested = split_text("agnews", folder, seed=3)[1]
+    labelled = labelled_anomalies("agnews", folder, number=1, seed=3)
+    assert len(labelled) == 1
+    assert not set(labelled) & set(tested)
+    with pytest.raises(InputError, match="anomalies over; 10000 are needed"):
+        labelled_anomalies("agnews", folder, number=10_000, seed=3)
 
 
 def test_equal_seeds_cut_alike_and_others_do_not(folder):

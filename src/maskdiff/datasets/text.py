@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from maskdiff.datasets import nlpad
 from maskdiff.datasets.catalog import Publication, _folder
 from maskdiff.errors import DataNotFoundError, InputError, SettingError
 
@@ -72,20 +73,44 @@ def split_text(
 
     Texts that occur twice are kept once. Of the anomalies a random part is kept, as many as the benchmark has. The
     test set is 30% of the normal texts and those anomalies. Sequences come cut as they are published: `name` "hdfs"
-    learns from the normal ones of the train file and tests on the whole test file.
+    learns from the normal ones of the train file and tests on the whole test file, and so does "nlpad/FOLDER" with
+    the files of NLP-ADBench (see `maskdiff.datasets.nlpad`).
     """
+    if name.startswith(nlpad.PREFIX):
+        return nlpad.split(name, _folder(data))
     if name == "hdfs":
         train, y_train = load_text("hdfs_train", data)
         test, y_test = load_text("hdfs_test", data)
         return list(train[y_train == 0]), list(test), y_test
+    texts, y, normal, anomalies, n_kept = _shuffled(name, data, seed)
+    n_test = round(0.3 * len(normal))
+    tested = np.concatenate([normal[:n_test], anomalies[:n_kept]])
+    return list(texts.iloc[normal[n_test:]]), list(texts.iloc[tested]), y[tested]
+
+
+def labelled_anomalies(
+    name: str, data: str | os.PathLike[str] | None = None, *, number: int, seed: int = 0
+) -> list[Any]:
+    """Anomalies that are not in the test set of `split_text` with this seed, for methods that learn from some."""
+    if name.startswith(nlpad.PREFIX):
+        found = nlpad.anomalies(name, _folder(data))
+        left_over = [found[place] for place in np.random.default_rng(seed).permutation(len(found))]
+    else:
+        texts, _, _, anomalies, n_kept = _shuffled(name, data, seed)
+        left_over = list(texts.iloc[anomalies[n_kept:]])
+    if number > len(left_over):
+        raise InputError(f"the test set of {name!r} leaves {len(left_over)} anomalies over; {number} are needed")
+    return left_over[:number]
+
+
+def _shuffled(name: str, data: str | os.PathLike[str] | None, seed: int) -> tuple[Any, Labels, Any, Any, int]:
+    """The distinct texts, their labels, the places of normal ones and anomalies in random order, how many to test."""
     texts, y = load_text(name, data)
     once = ~texts.duplicated().to_numpy()
     texts, y = texts[once], y[once]
     rng = np.random.default_rng(seed)
     normal, anomalies = rng.permutation(np.flatnonzero(y == 0)), rng.permutation(np.flatnonzero(y == 1))
-    n_test, n_kept = round(0.3 * len(normal)), _kept(_entry(name).anomalies, len(normal), len(anomalies))
-    tested = np.concatenate([normal[:n_test], anomalies[:n_kept]])
-    return list(texts.iloc[normal[n_test:]]), list(texts.iloc[tested]), y[tested]
+    return texts, y, normal, anomalies, _kept(_entry(name).anomalies, len(normal), len(anomalies))
 
 
 def _kept(wanted: float | None, n_normal: int, n_anomalies: int) -> int:

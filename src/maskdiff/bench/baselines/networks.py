@@ -34,11 +34,19 @@ class Scorer(nn.Module):
     # Tables of categories repeat themselves: equal rows of a batch are computed once and count as often as they come.
     # Not so where they must differ, as when noise is added, or where a layer looks at the batch as a whole.
     equal_rows_once: ClassVar[bool] = True
+    # On a GPU the step is recorded once and replayed; not so where other people's code decides by what it is given.
+    recordable: ClassVar[bool] = True
+
+    def begin(self, batches: Iterable[tuple[Tensor, Tensor]]) -> None:
+        """Before training: look at the normal rows, given with their shares of all."""
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Before each epoch, the first being 1."""
 
     def loss(self, rows_BW: Tensor, share_B: Tensor, *, generator: Generator) -> Tensor:
         """What training makes small, a single number; a row counts with its share of the batch, all together 1.
 
-        It may not look at values to decide what to do: on a GPU the step is recorded and replayed.
+        It may not look at values to decide what to do, unless it is not `recordable`.
         """
         raise NotImplementedError
 
@@ -52,14 +60,20 @@ class Scorer(nn.Module):
 
 @dataclass(frozen=True)
 class Fitting:
-    """Adam on shuffled batches; `decay` multiplies the learning rate after every epoch."""
+    """Adam on shuffled batches; `decay` multiplies the learning rate after every epoch, or after those given.
+
+    `decoupled` weight decay is that of AdamW. Gradients longer than `longest_gradient` are shortened to it.
+    """
 
     epochs: int = 100
     batch_size: int = 64
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
     decay: float = 1.0
+    decay_after: tuple[int, ...] | None = None
     momentum: float = 0.9
+    decoupled: bool = False
+    longest_gradient: float | None = None
 
     def __post_init__(self) -> None:
         if self.epochs < 1 or self.batch_size < 1 or self.learning_rate <= 0:
@@ -105,6 +119,8 @@ class NetworkDetector:
             check_memory(network, device)
             network = network.to(device)
             rows = NormalRows.of(X, device, merge=network.equal_rows_once)
+            with torch.no_grad():
+                network.begin(rows.batches(scored_at_once(device, X.shape[1], self.fewest_at_once)))
             _train(network, rows, self.fitting, self.seed, self.callback)
         self.network_ = network.eval().requires_grad_(False)
         with torch.no_grad():
@@ -164,11 +180,14 @@ class _Step:
     take: Callable[[Tensor], tuple[Tensor, Tensor]]
     optimiser: torch.optim.Optimizer
     generator: Generator
+    longest_gradient: float | None = None
 
     def __call__(self, chosen_B: Tensor) -> Tensor:
         loss = self.network.loss(*self.take(chosen_B), generator=self.generator)
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
+        if self.longest_gradient is not None:
+            nn.utils.clip_grad_norm_(self.network.parameters(), self.longest_gradient)
         self.optimiser.step()
         return loss.detach()
 
@@ -176,8 +195,9 @@ class _Step:
 def _adam(network: Scorer, fitting: Fitting, device: torch.device, *, recordable: bool) -> torch.optim.Adam:
     # A recorded step reads the rate from its tensor; a plain number would stay as it was when the step was recorded.
     rate = torch.tensor(fitting.learning_rate, device=device) if recordable else fitting.learning_rate
-    optimiser = torch.optim.Adam(
-        network.parameters(),
+    make = torch.optim.AdamW if fitting.decoupled else torch.optim.Adam
+    optimiser = make(
+        [weights for weights in network.parameters() if weights.requires_grad],
         lr=rate,
         betas=(fitting.momentum, 0.999),
         weight_decay=fitting.weight_decay,
@@ -193,13 +213,16 @@ def _train(network: Scorer, rows: NormalRows, fitting: Fitting, seed: int, callb
     generator = Generator(device).manual_seed(seed)
     network.train()
     with side_stream(device):
-        optimiser = _adam(network, fitting, device, recordable=on_gpu)
-        schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, fitting.decay)
+        recorded = on_gpu and network.recordable
+        optimiser = _adam(network, fitting, device, recordable=recorded)
+        schedule = _schedule(optimiser, fitting)
         # A GPU would have to be waited for to know how many rows are distinct.
-        step: Step = _Step(network, rows.each if on_gpu else rows.take, optimiser, generator)
-        if on_gpu:
+        take = rows.each if on_gpu else rows.take
+        step: Step = _Step(network, take, optimiser, generator, fitting.longest_gradient)
+        if recorded:
             step = ReplayedStep(step, CudaGraphRecorder(generator))
         for epoch in range(1, fitting.epochs + 1):
+            network.begin_epoch(epoch)
             order_N = torch.randperm(len(rows.which_N), generator=generator, device=device)
             for chosen_B in order_N.split(fitting.batch_size):
                 loss = step(chosen_B)
@@ -207,6 +230,12 @@ def _train(network: Scorer, rows: NormalRows, fitting: Fitting, seed: int, callb
             if callback is not None:
                 callback(Progress("training", epoch, fitting.epochs, float(loss)))
     optimiser.zero_grad(set_to_none=True)
+
+
+def _schedule(optimiser: torch.optim.Optimizer, fitting: Fitting) -> torch.optim.lr_scheduler.LRScheduler:
+    if fitting.decay_after is None:
+        return torch.optim.lr_scheduler.ExponentialLR(optimiser, fitting.decay)
+    return torch.optim.lr_scheduler.MultiStepLR(optimiser, list(fitting.decay_after), fitting.decay)
 
 
 def scored_at_once(device: torch.device, n_columns: int, fewest: int = SCORED_AT_ONCE) -> int:

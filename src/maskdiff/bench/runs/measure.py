@@ -1,6 +1,6 @@
 """One run: fit on normal rows, score the others, and say how well and how fast.
 
-Labels are used for the split and for the metrics, and never reach a method.
+Labels are used for the split and for the metrics. They reach no method but those that are few-shot by design.
 """
 
 from __future__ import annotations
@@ -44,11 +44,15 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """What a run is given: normal rows to learn from, rows to score, and the labels of those, 1 = anomaly."""
+    """What a run is given: normal rows to learn from, rows to score, and the labels of those, 1 = anomaly.
+
+    `anomalies` are other rows, for the methods that learn from some.
+    """
 
     normal: Any
     unlabelled: Any
     y: NDArray[np.int8]
+    anomalies: Any = None
 
 
 def measure(run: Run, split: Split, method: Method, *, device: str = "auto", warm_up: int = 0) -> Record:
@@ -63,7 +67,8 @@ def measure(run: Run, split: Split, method: Method, *, device: str = "auto", war
     _forget_peak(where)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        _, fit_seconds = _timed(lambda: detector.fit(split.normal), where)
+        labelled = {} if split.anomalies is None else {"anomalies": split.anomalies}
+        _, fit_seconds = _timed(lambda: detector.fit(split.normal, **labelled), where)
         (scores, verdicts), score_seconds = _timed(lambda: scores_and_verdicts(detector, split.unlabelled), where)
     return {
         **identity(run, device),

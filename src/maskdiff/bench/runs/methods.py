@@ -26,11 +26,15 @@ class Detector(Protocol):
 
 @dataclass(frozen=True)
 class Method:
-    """How to make a detector from a seed and a device, whose it is, and its name in the paper's tables, if any."""
+    """How to make a detector from a seed and a device, whose it is, and its name in the paper's tables, if any.
+
+    One that learns from labelled anomalies says from how many.
+    """
 
     build: Callable[[int, str], Detector]
     group: str
     published: str | None = None
+    labelled: int = 0
 
 
 def _ours(published: str | None = None, **settings: Any) -> Method:

@@ -15,7 +15,8 @@ from sklearn.model_selection import train_test_split
 
 from maskdiff import datasets
 from maskdiff.bench.runs.measure import Split
-from maskdiff.datasets.text import split_text
+from maskdiff.datasets.nlpad import PREFIX
+from maskdiff.datasets.text import labelled_anomalies, split_text
 from maskdiff.errors import SettingError
 
 if TYPE_CHECKING:
@@ -45,10 +46,13 @@ def table_names(wanted: Iterable[str]) -> list[str]:
 def text_names(wanted: Iterable[str]) -> list[str]:
     """The sets of texts meant, in order, each once; "all" stands for every one but the sequences.
 
-    >>> text_names(["all"])
-    ['sms', 'email', 'agnews']
+    "nlpad/FOLDER" is a set of NLP-ADBench's own files.
+
+    >>> text_names(["all", "nlpad/yelp_review"])
+    ['sms', 'email', 'agnews', 'nlpad/yelp_review']
     """
-    return _named(wanted, TEXTS, SEQUENCES)
+    named = list(wanted)
+    return _named(named, TEXTS, [*SEQUENCES, *(name for name in named if name.startswith(PREFIX))])
 
 
 def _named(wanted: Iterable[str], known: Sequence[str], also: Iterable[str] = ()) -> list[str]:
@@ -80,6 +84,7 @@ def cut_table(table: LabelledTable, seed: int) -> Split:
     return Split(normal, X.iloc[test].reset_index(drop=True), y[test])
 
 
-def cut_texts(name: str, data: str | None, seed: int) -> Split:
+def cut_texts(name: str, data: str | None, seed: int, labelled: int = 0) -> Split:
     """The split of a set of texts that belongs to a seed: see `maskdiff.datasets.text.split_text`."""
-    return Split(*split_text(name, data, seed=seed))
+    anomalies = labelled_anomalies(name, data, number=labelled, seed=seed) if labelled else None
+    return Split(*split_text(name, data, seed=seed), anomalies)

@@ -86,7 +86,7 @@ class Texts:
         return chosen(wanted, text_methods(self.embedder))
 
     def split(self, run: Run) -> Split:
-        texts = cut_texts(run.set, self.data, run.seed)
+        texts = cut_texts(run.set, self.data, run.seed, self.method(run).labelled)
         if self.embedder is None or self.method(run).group != EMBEDDED:
             return texts
         return Split(self.embedder.vectors(texts.normal), self.embedder.vectors(texts.unlabelled), texts.y)

@@ -1,59 +1,24 @@
-"""Every method that is measured on texts, by name: ours, baselines on token codes, and detectors on embeddings."""
+"""Every method that is measured on texts, by name: ours, and baselines on token codes or on a pre-trained model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from maskdiff.bench.baselines import neighbours, pyod
-from maskdiff.bench.baselines.encoded import Matrix, MatrixDetector
+from maskdiff.bench.baselines import cvdd, date, fate, neighbours, pyod
+from maskdiff.bench.baselines.encoded import MatrixDetector
+from maskdiff.bench.baselines.token_codes import TokenCodes, gpt2, of_folder
 from maskdiff.bench.runs.embedders import Embedder, Folder
 from maskdiff.bench.runs.methods import Detector, Method
 from maskdiff.bench.runs.own_texts import OwnTexts
-from maskdiff.codes import FloatArray
 from maskdiff.detectors import SequenceDetector, TextDetector, TokenDetector
-from maskdiff.encoders.tokens.tokenizers import make_tokenizer
+from maskdiff.encoders.tokens.model_folder import reading
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from torch import Tensor
 
 EMBEDDED = "embedded"
-
-
-class TokenCodes:
-    """A matrix detector that takes texts: GPT-2's token numbers, cut or filled up with 0 to `length` columns.
-
-    The paper does not say how it makes columns of tokens; the length is that of our own detector's windows.
-    """
-
-    def __init__(self, detector: MatrixDetector, length: int = 256) -> None:
-        self.detector = detector
-        self.length = length
-
-    def fit(self, X: Sequence[str]) -> Self:
-        """Learn from normal texts."""
-        self.tokenizer_ = _gpt2()
-        self.detector.fit(self._codes(X))
-        return self
-
-    def anomaly_score(self, X: Sequence[str]) -> FloatArray:
-        """How odd each text is, shape (N,); higher = more anomalous."""
-        return self.detector.anomaly_score(self._codes(X))
-
-    def _codes(self, texts: Sequence[str]) -> Matrix:
-        codes = np.zeros((len(texts), self.length), dtype=np.int64)
-        for row, encoding in zip(codes, self.tokenizer_.encode_batch_fast(list(texts)), strict=True):
-            ids = encoding.ids[: self.length]
-            row[: len(ids)] = np.asarray(ids) + 1
-        return codes
-
-
-@cache
-def _gpt2() -> Tokenizer:
-    return make_tokenizer("gpt2", [], 0)
 
 
 def on_tokens(build: Callable[..., MatrixDetector], published: str | None = None) -> Method:
@@ -71,6 +36,13 @@ def _ours(published: str | None = None, detector: type[TokenDetector] = TextDete
 TEXT_METHODS: dict[str, Method] = {
     "default": _ours(),
     "paper": _ours("Parametric MaskDiff-AD", preset="paper"),
+    "date": Method(
+        lambda seed, device: TokenCodes(
+            date.replaced_tokens(gpt2().get_vocab_size(), seed=seed, device=device), date.LENGTH
+        ),
+        "baselines",
+        "DATE",
+    ),
     "copod": on_tokens(pyod.copod, "COPOD"),
     "ecod": on_tokens(pyod.ecod, "ECOD"),
     "hamming-knn": on_tokens(neighbours.hamming_neighbours, "Hamming-kNN"),
@@ -100,7 +72,37 @@ def text_methods(embedder: Embedder | None = None) -> dict[str, Method]:
     embedded = {f"{embedder.name}+{name}": _embedded(build) for name, build in ON_EMBEDDINGS.items()}
     if isinstance(embedder.embed, Folder):
         embedded[f"default+{embedder.name}"] = _ours(embedder=embedder.embed.folder)
+        embedded |= _on_model(embedder.name, embedder.embed.folder)
     return {**TEXT_METHODS, **embedded}
+
+
+def _on_model(name: str, folder: str) -> dict[str, Method]:
+    """The baselines that take a pre-trained model apart."""
+    tokenizer = partial(of_folder, folder)
+
+    def build_cvdd(seed: int, device: str) -> Detector:
+        detector = cvdd.context_vectors(_word_vectors(folder), seed=seed, device=device)
+        return TokenCodes(detector, tokenizer=tokenizer)
+
+    def build_fate(seed: int, device: str) -> Detector:
+        detector = fate.few_shot_deviation(partial(_model, folder), seed=seed, device=device)
+        return TokenCodes(detector, fate.LENGTH, tokenizer)
+
+    return {
+        f"{name}+cvdd": Method(build_cvdd, "pretrained", "CVDD"),
+        f"{name}+fate": Method(build_fate, "pretrained", "FATE", labelled=fate.LABELLED),
+    }
+
+
+def _model(folder: str) -> Any:
+    with reading(folder, "a text embedder") as transformers:
+        return transformers.AutoModel.from_pretrained(folder)
+
+
+def _word_vectors(folder: str) -> Tensor:
+    """The model's input embeddings, one row per token."""
+    vectors: Tensor = _model(folder).get_input_embeddings().weight
+    return vectors
 
 
 def _embedded(build: Callable[..., MatrixDetector]) -> Method:
