@@ -1,7 +1,8 @@
 """What a score means: p-values, thresholds and selections of rows and of cells, from normal rows not trained on."""
 
+from maskdiff.calibration.cell_tail import CellTail
 from maskdiff.calibration.cells import CellCalibration, CellSelection
 from maskdiff.calibration.lift import Lift
 from maskdiff.calibration.rows import DEFAULT_RATE, Calibration
 
-__all__ = ["DEFAULT_RATE", "Calibration", "CellCalibration", "CellSelection", "Lift"]
+__all__ = ["DEFAULT_RATE", "Calibration", "CellCalibration", "CellSelection", "CellTail", "Lift"]

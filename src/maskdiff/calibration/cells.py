@@ -87,6 +87,12 @@ class CellCalibration:
         return cls(oddness.numpy().copy())
 
 
+def check_false_discovery_rate(rate: float) -> None:
+    """Refuse what is no share of the cells reported."""
+    if not 0 < rate < 1:
+        raise CalibrationError(f"false_discovery_rate must lie between 0 and 1; got {rate}.")
+
+
 class CellSelection:
     """Which cells of a table that comes in batches are to be reported together: Benjamini-Hochberg over all of them.
 
@@ -94,8 +100,7 @@ class CellSelection:
     """
 
     def __init__(self, calibration: CellCalibration, false_discovery_rate: float) -> None:
-        if not 0 < false_discovery_rate < 1:
-            raise CalibrationError(f"false_discovery_rate must lie between 0 and 1; got {false_discovery_rate}.")
+        check_false_discovery_rate(false_discovery_rate)
         self.calibration, self.rate = calibration, false_discovery_rate
         n_cells = calibration.oddness_CF.size
         self._p_values = (1.0 + np.arange(n_cells + 1)) / (n_cells + 1.0)

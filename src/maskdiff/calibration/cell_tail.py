@@ -1,0 +1,112 @@
+"""What the log odds of single cells mean where wrong cells are among the cells that calibrate.
+
+Nothing but one file is given; each of its rows was judged by a model that learned from the others. A model that knows
+how likely values are gives one cell in exp(t) log odds above t: the log odds of fine cells fall exponentially, at a
+rate near 1. Those of wrong cells do not: they are spread over a wide range. So the log odds just beyond what is usual,
+where most cells are fine, say how many fine cells to expect further out. N rows, F fields, R rates, B bins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import false_discovery_control
+
+from maskdiff.calibration.cells import check_false_discovery_rate
+from maskdiff.codes import BoolArray, FloatArray
+
+# What is usual for a column: three times the mean of its log odds, clipped at this quantile: some cells are wrong.
+_MEANS, _CLIPPED = 3.0, 0.9
+# The tail begins this many nats beyond what is usual, and is fitted over so many nats in so many bins.
+_START, _WIDTH, _BINS = 1.0, 6.0, 24
+# Rates at which the log odds of fine cells may fall, since models are too sure or not sure enough. They are near 1: the
+# deviation of their logarithms.
+_RATES, _DEVIATION = np.linspace(0.75, 1.4, 27), 0.2
+_ROUNDS = 200
+# Never fewer fine cells than this are expected, however odd a cell is.
+_LEAST_EXPECTED = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class CellTail:
+    """What is usual for each column (F,), and how many of `n_cells` are expected beyond that although they are fine.
+
+    `n_fine` of them are more than one nat beyond what is usual, and exp(-`rate`) times as many with each further nat.
+    """
+
+    usual_F: FloatArray
+    n_cells: int
+    n_fine: float
+    rate: float
+
+    @classmethod
+    def of(cls, log_odds: FloatArray) -> CellTail:
+        """From all cells of a file, (N, F), each judged by a model that did not see its row.
+
+        >>> log_odds = np.random.default_rng(0).exponential(size=(2000, 5))
+        >>> log_odds[:40, 2] = 15.0
+        >>> tail = CellTail.of(log_odds)
+        >>> chosen = tail.select(tail.oddness(log_odds), 0.1)
+        >>> bool(chosen[:40, 2].all()), int(chosen.sum()) <= 44
+        (True, True)
+        """
+        clipped = np.minimum(log_odds, np.quantile(log_odds, _CLIPPED, axis=0)) if len(log_odds) else log_odds[:0]
+        usual_F = _MEANS * clipped.sum(axis=0) / max(len(log_odds), 1)
+        beyond = (log_odds - usual_F - _START).ravel()
+        return cls(usual_F, log_odds.size, *_fitted(beyond))
+
+    def oddness(self, log_odds: FloatArray) -> FloatArray:
+        """How far each cell is beyond what is usual for its column, in nats, (N, F)."""
+        return log_odds - self.usual_F
+
+    def p_values(self, oddness: FloatArray) -> FloatArray:
+        """Which share of the fine cells is expected to be at least this odd, (N, F); 1 up to one nat beyond the usual.
+
+        >>> CellTail(np.zeros(1), n_cells=1000, n_fine=20.0, rate=1.0).p_values(np.array([[0.5], [6.0]])).round(6)
+        array([[1.00e+00],
+               [1.35e-04]])
+        """
+        beyond = oddness - _START
+        n_expected = np.maximum(self.n_fine * np.exp(-self.rate * np.maximum(beyond, 0.0)), _LEAST_EXPECTED)
+        return np.where(beyond > 0, np.minimum(n_expected / max(self.n_cells, 1), 1.0), 1.0)
+
+    def select(self, oddness: FloatArray, false_discovery_rate: float) -> BoolArray:
+        """The cells to report together so that on average about this share of them is fine, (N, F).
+
+        Benjamini-Hochberg over all cells handed in. The rate is an estimate: it rests on how the tail continues.
+        """
+        check_false_discovery_rate(false_discovery_rate)
+        if not oddness.size:
+            return np.zeros(oddness.shape, np.bool_)
+        adjusted = false_discovery_control(self.p_values(oddness), axis=None)
+        return np.asarray(adjusted <= false_discovery_rate).reshape(oddness.shape)
+
+
+def _fitted(beyond: FloatArray) -> tuple[float, float]:
+    """How many fine cells are beyond the start of the tail, at least 1, and at which rate they fall."""
+    edges = np.linspace(0.0, _WIDTH, _BINS + 1)
+    counts_B = np.histogram(beyond, edges)[0]
+    fine_RB = -np.diff(np.exp(-_RATES[:, None] * edges), axis=1)
+    weight_R, likelihood_R = _weights_of_fine(counts_B, fine_RB / fine_RB.sum(axis=1, keepdims=True))
+    best = int(np.argmax(likelihood_R - 0.5 * (np.log(_RATES) / _DEVIATION) ** 2))
+    n_fine = counts_B.sum() * weight_R[best] / fine_RB[best].sum()
+    return max(1.0, float(n_fine)), float(_RATES[best])
+
+
+def _weights_of_fine(counts_B: NDArray[np.int64], fine_RB: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The share of fine cells at each rate and the log-likelihood, each (R,); expectation maximisation.
+
+    Wrong cells are spread evenly over the bins, or the more the further out.
+    """
+    ramp_B = np.arange(_BINS) + 0.5
+    wrong = [np.broadcast_to(shape / shape.sum(), fine_RB.shape) for shape in (np.ones(_BINS), ramp_B)]
+    parts_RCB = np.stack([fine_RB, *wrong], axis=1)
+    weight_RC = np.full(parts_RCB.shape[:2], 1.0 / parts_RCB.shape[1])
+    share_B = counts_B / max(int(counts_B.sum()), 1)
+    for _ in range(_ROUNDS if counts_B.any() else 0):
+        joint_RCB = weight_RC[:, :, None] * parts_RCB
+        weight_RC = (joint_RCB / joint_RCB.sum(axis=1, keepdims=True) * share_B).sum(axis=2)
+    mixed_RB = (weight_RC[:, :, None] * parts_RCB).sum(axis=1)
+    return weight_RC[:, 0], (counts_B * np.log(np.maximum(mixed_RB, 1e-300))).sum(axis=1)

@@ -1,0 +1,67 @@
+"""Of the cells reported from one dirty file about as many are fine as was asked for, though nothing else calibrates."""
+
+import numpy as np
+import pytest
+
+from maskdiff.calibration import CellCalibration, CellTail
+from maskdiff.errors import CalibrationError
+
+
+def dirty(share, seed, shape=(4000, 12), rate=1.0):
+    """Log odds of a file: columns of several scales of what is usual, and a share of wrong cells."""
+    rng = np.random.default_rng(seed)
+    usual_F = rng.uniform(-3.0, 0.5, shape[1])
+    log_odds = np.maximum(rng.exponential(1 / rate, shape) + usual_F, 0.0)
+    wrong = rng.random(shape) < share
+    log_odds[wrong] = rng.uniform(0.0, 14.0, int(wrong.sum()))
+    return log_odds, wrong
+
+
+def reported(log_odds, rate=0.1):
+    tail = CellTail.of(log_odds)
+    return tail.select(tail.oddness(log_odds), rate)
+
+
+@pytest.mark.parametrize(("share", "rate"), [(0.005, 1.0), (0.02, 0.8), (0.05, 1.3)])
+def test_about_as_many_cells_reported_are_fine_as_asked_for(share, rate):
+    fine = []
+    for seed in range(4):
+        log_odds, wrong = dirty(share, seed, rate=rate)
+        chosen = reported(log_odds)
+        assert chosen[wrong].mean() > 0.3
+        fine.append((chosen & ~wrong).sum() / chosen.sum())
+    assert 0.05 < np.mean(fine) < 0.15
+
+
+def test_wrong_cells_that_calibrate_hide_each_other_where_all_cells_count_as_fine():
+    log_odds, wrong = dirty(0.02, seed=1)
+    assert not CellCalibration.of(log_odds).select(log_odds, 0.1).any()
+    assert reported(log_odds)[wrong].any()
+
+
+def test_a_file_without_errors_has_hardly_any():
+    for seed in range(10):
+        assert reported(dirty(0.0, seed)[0]).sum() <= 1
+
+
+def test_what_is_usual_for_a_column_is_not_odd():
+    log_odds, wrong = dirty(0.01, seed=2)
+    log_odds[:, 3] = np.random.default_rng(3).uniform(0.0, 5.0, len(log_odds))  # any of many values, all alike
+    assert not reported(log_odds)[~wrong[:, 3], 3].any()
+
+
+def test_p_values_fall_with_oddness_and_stay_within_bounds():
+    tail = CellTail.of(dirty(0.02, seed=4)[0])
+    p_value = tail.p_values(np.linspace(-2.0, 40.0, 200)[:, None])[:, 0]
+    assert (np.diff(p_value) <= 0).all()
+    assert 0 < p_value.min() <= p_value.max() <= 1
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (4, 0), (1, 1), (30, 2)])
+def test_files_of_hardly_any_cells_report_none(shape):
+    assert not reported(np.zeros(shape)).any()
+
+
+def test_a_rate_that_makes_no_sense_is_refused():
+    with pytest.raises(CalibrationError, match="between 0 and 1"):
+        reported(np.zeros((3, 2)), rate=1.0)
