@@ -35,9 +35,10 @@ def test_no_bound_is_above_one(margin: float, size: int, ceiling: float) -> None
 @given(st.floats(0.01, 1), st.floats(1e-6, 0.99), st.floats(0.1, 30))
 def test_the_views_needed_are_enough_and_one_fewer_is_not(margin: float, error: float, ceiling: float) -> None:
     n = theory.views_needed(margin, error=error, ceiling=ceiling)
-    assert theory.view_bound(margin, n_views=n, ceiling=ceiling) <= error * (1 + 1e-9)
+    assert 2 * theory.view_bound(margin, n_views=n, ceiling=ceiling) <= error * (1 + 1e-9)
     if n > 1:
-        assert theory.view_bound(margin, n_views=n - 1, ceiling=ceiling) > error * (1 - 1e-9)
+        fewer = math.exp(-2 * (n - 1) * margin**2 / ceiling**2)  # a bound is cut at 1, twice a bound is not
+        assert 2 * fewer > error * (1 - 1e-9)
 
 
 def test_averages_of_views_stay_within_the_view_bound() -> None:
@@ -55,6 +56,27 @@ def test_the_bound_for_rows_keeps_their_spread_and_loses_the_views() -> None:
     few, many = (theory.false_alarm_bound(expected, 0.6, n_views=n, ceiling=1.0) for n in (10, 100_000))
     assert 0.1 < few <= 1
     assert many == pytest.approx(0.1)
+
+
+def test_an_error_of_the_model_loosens_the_bound_and_none_leaves_it_alone() -> None:
+    expected, grid = np.linspace(0.1, 0.9, 50), {"n_views": 10_000, "ceiling": 1.0}
+    bounds = [theory.false_alarm_bound(expected, 1.5, **grid, model_error=e) for e in (0.0, 1e-6, 1e-4, 1e-2, 1.0)]
+    assert bounds[0] == theory.false_alarm_bound(expected, 1.5, **grid)
+    assert bounds == sorted(bounds)
+    assert bounds[1] < 0.01
+    assert bounds[-1] == 1.0
+
+
+@pytest.mark.parametrize("sharpness", [0.2, 1.0, 3.0])
+def test_a_model_raises_surprises_no_more_than_its_error_allows(sharpness: float) -> None:
+    """Random distributions and models of them: the bound is about any log ratio under the true distribution."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        q, p = rng.dirichlet(np.ones(6)), rng.dirichlet(np.full(6, sharpness)) + 1e-9
+        ratio = np.log(q / (p / p.sum()))
+        error = float(q @ ratio)
+        for margin in (0.1, 0.5, 2.0):
+            assert q[ratio >= margin].sum() <= theory.model_error_bound(margin, model_error=error) + 1e-12
 
 
 def test_misses_are_false_alarms_turned_round() -> None:
@@ -87,6 +109,7 @@ def test_the_time_posterior_of_a_clean_row_is_the_same_for_every_row(n_fields: i
         lambda: theory.view_bound(0.1, n_views=1, ceiling=0.0),
         lambda: theory.views_needed(0.0, error=0.1, ceiling=1.0),
         lambda: theory.views_needed(0.1, error=1.0, ceiling=1.0),
+        lambda: theory.model_error_bound(0.1, model_error=-0.1),
         lambda: theory.false_alarm_bound([], 0.5, n_views=1, ceiling=1.0),
     ],
 )

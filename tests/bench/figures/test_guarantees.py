@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from maskdiff.bench.figures.guarantees import CopiesScores, simulate
-from maskdiff.datasets import NoisyCopiesOracle
+from maskdiff.bench.figures.mean_gap import mean_gap
+from maskdiff.datasets import NoisyCopiesOracle, make_noisy_copies
 
 
 def brute_force(scores: CopiesScores, row: np.ndarray, n_levels: int) -> float:
@@ -53,6 +54,25 @@ def test_the_bounds_that_keep_the_rows_hold() -> None:
         chance = 3 * (table[error] * (1 - table[error]) / n_rows) ** 0.5
         assert (table[error] <= table[f"{error}_bound"] + chance).all()
     assert (table["misses_bound"] < 0.1).any()
+
+
+def test_a_model_that_errs_is_bounded_by_its_error_which_is_known_exactly() -> None:
+    model = CopiesScores(length=6, believed=0.2)
+    rows = make_noisy_copies(20_000, 0, length=6, flip=model.flip)[0].to_numpy(dtype=np.int64).sum(axis=1)
+    raised = model.expected(rows, 4) - model.true.expected(rows, 4)
+    assert raised.mean() == pytest.approx(model.model_error(4), abs=4 * raised.std() / 20_000**0.5)
+    assert model.model_error(4) > 0.005
+    assert model.true.model_error(4) == 0
+    table = simulate((4, 64), n_rows=500)
+    assert (table["false_alarms_model"] <= table["bound_model"]).all()
+    assert table["bound_model"].iloc[1] < 0.5
+
+
+@pytest.mark.parametrize("rate", [0.2, 0.7])
+def test_the_gap_of_the_means_is_a_divergence(rate: float) -> None:
+    gap, divergence = mean_gap(NoisyCopiesOracle(length=4, flip=0.15), rate)
+    assert gap == pytest.approx(divergence)
+    assert gap > 0.1
 
 
 def test_what_the_theorem_takes_for_shrinking_with_the_levels_does_not_shrink() -> None:

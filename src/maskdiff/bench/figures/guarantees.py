@@ -8,7 +8,7 @@ levels of a grid of size L are 1/(L+1), ..., L/(L+1). B rows, L levels, O outcom
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,26 +24,46 @@ from maskdiff.errors import SettingError
 from maskdiff.progress import Callback, Progress
 
 CALIBRATION = 99
+# What the model that errs takes for the flip probability of 0.1.
+BELIEVED = 0.13
 SIZES = (1, 4, 16, 64, 256, 1024, 4096)
 _AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
 class CopiesScores:
-    """Scores of noisy copies of `length` bits under the true conditionals."""
+    """Scores of noisy copies of `length` bits under the true conditionals.
+
+    A model that errs takes bits to be flipped with the probability `believed`.
+    """
 
     length: int = 8
     flip: float = 0.1
+    believed: float | None = None
 
     @property
     def ceiling(self) -> float:
         """C: no conditional is below the flip probability, so no surprise is above this."""
-        return -float(np.log(min(self.flip, 1 - self.flip)))
+        flip = self.flip if self.believed is None else self.believed
+        return -float(np.log(min(flip, 1 - flip, self.flip, 1 - self.flip)))
+
+    @property
+    def true(self) -> CopiesScores:
+        """The scores under the true conditionals."""
+        return replace(self, believed=None)
+
+    def model_error(self, n_levels: int) -> float:
+        """epsilon: by how much the model raises the expected score of normal rows on average, exactly."""
+        from scipy.stats import binom
+
+        counts = np.arange(self.length + 1)
+        share = (binom.pmf(counts, self.length, self.flip) + binom.pmf(counts, self.length, 1 - self.flip)) / 2
+        return float(share @ (self.expected(counts, n_levels) - self.true.expected(counts, n_levels)))
 
     @cached_property
     def _outcomes(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]]:
         """By number of ones in a row: how many ones and zeros are visible, and the view's score, each (O,)."""
-        oracle = NoisyCopiesOracle(self.length, self.flip)
+        oracle = NoisyCopiesOracle(self.length, self.flip if self.believed is None else self.believed)
         found = []
         for n_ones in range(self.length + 1):
             n_zeros = self.length - n_ones
@@ -103,7 +123,8 @@ def simulate(
 
     False alarms are counted above a threshold two standard deviations (over rows, on a fine grid) above the normal
     rows' mean expected score, misses below one a standard deviation below that of the anomalies. `conformal` is the
-    share of false alarms where `CALIBRATION` normal rows set the threshold for `rate` instead.
+    share of false alarms where `CALIBRATION` normal rows set the threshold for `rate` instead. Columns that end in
+    `_model` are about a model that errs (see `BELIEVED`), with a known error.
     """
     if n_rows <= CALIBRATION:
         raise SettingError(f"the simulation needs more than {CALIBRATION} rows, which calibrate; got {n_rows}.")
@@ -115,7 +136,8 @@ def simulate(
     lines = []
     for done, size in enumerate(sizes := tuple(sizes), start=1):
         of_normal = _false_alarms(scores, normal, above, size, rate, rng)
-        lines.append({"size": size, **of_normal, **_misses(scores, odd, below, size, rng)})
+        of_model = _false_alarms_of_model(scores, normal, above, size, np.random.default_rng(seed + 2))
+        lines.append({"size": size, **of_normal, **_misses(scores, odd, below, size, rng), **of_model})
         if callback is not None:
             callback(Progress("simulating", done, len(sizes)))
     return pd.DataFrame(lines)
@@ -141,6 +163,22 @@ def _false_alarms(
         "spread_of_rows": float(expected.std()),
         "spread_of_views": float((sampled - expected).std()),
         "conformal": _conformal(sampled, rate, rng),
+    }
+
+
+def _false_alarms_of_model(
+    scores: CopiesScores, rows: NDArray[np.int64], threshold: float, size: int, rng: Generator
+) -> dict[str, float]:
+    """The same for a model that errs, by the true expected scores and its error."""
+    model = replace(scores, believed=BELIEVED)
+    true, error, C = scores.expected(rows, size), model.model_error(size), model.ceiling
+    margin = max(0.0, threshold - float(true.mean()) - error)
+    bound = theory.false_alarm_bound(true, threshold, n_views=size**2, ceiling=C, model_error=error)
+    return {
+        "model_error": error,
+        "false_alarms_model": float((model.sampled(rows, size, size, rng) > threshold).mean()),
+        "theorem_model": theory.theorem_false_alarms(margin, levels=size, views=size, ceiling=C),
+        "bound_model": bound,
     }
 
 

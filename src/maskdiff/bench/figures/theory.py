@@ -32,6 +32,8 @@ def draw(table: pd.DataFrame, path: Path) -> None:
     _draw_errors(left, table, "false_alarms", "false alarms (Type I)")
     _draw_errors(middle, table, "misses", "misses (Type II)")
     left.plot(table["size"], table["conformal"], "x-", color="tab:green", ms=5, label="measured, conformal at 10%")
+    left.plot(table["size"], table["false_alarms_model"], "o--", color="gray", ms=3, label="measured, model that errs")
+    left.plot(table["size"], table["bound_model"], "-", color="tab:cyan", label="bound with the model's error")
     left.legend(fontsize=7, frameon=False, loc="lower left")
     right.plot(table["size"], table["spread_of_rows"], "o-", color="tab:red", ms=4, label="of rows: S*(x)")
     right.plot(table["size"], table["spread_of_views"], "s-", color="tab:blue", ms=4, label="of views: S(x) - S*(x)")
