@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
@@ -13,11 +14,12 @@ from maskdiff.cli import options
 from maskdiff.cli.output import Output, counted, percent, printable
 
 if TYPE_CHECKING:
+    from maskdiff.detectors.finding.tail import OddEstimate
     from maskdiff.jobs import Checkpoints, FindSummary
 
 Names = list[str] | None
-# So many of the oddest rows are shown.
-_SHOWN = 5
+# The number of rows shown, the oddest first, and of their reasons.
+_SHOWN, _REASONS = 5, 2
 
 
 def find(
@@ -75,7 +77,7 @@ def find(
 ) -> None:
     """Find the odd rows of one file, where nobody knows which are normal: ranked, with the cells or tokens to blame."""
     from maskdiff.detectors.finding.search import FindOptions
-    from maskdiff.errors import SettingError
+    from maskdiff.errors import LeftOutWarning, SettingError
     from maskdiff.jobs import Checkpoints, ColumnOptions, DetectorSettings, FindOutput, find_file
 
     output: Output = ctx.obj
@@ -92,6 +94,7 @@ def find(
         others={"device": device, "seed": seed, "progress": False},
     )
     checkpoints = None if out == "-" else Checkpoints(f"{out}.checkpoint", resume=resume, seconds=checkpoint_seconds)
+    warnings.simplefilter("default", LeftOutWarning)  # there is no table of columns here that says it
     with output.progress() as progress, _saying_how_to_resume(checkpoints, output):
         summary = find_file(
             rows,
@@ -150,21 +153,35 @@ def _show(output: Output, summary: FindSummary, seconds: float) -> None:
 
 def described(summary: FindSummary) -> list[str]:
     """What was found, in a few lines."""
-    odd = summary.estimated_odd
+    if summary.all_alike:
+        return [f"{counted(summary.rows, 'row')}; all have the same score, so none is odder than another"]
     rate = percent(summary.false_discovery_rate)
-    found = f"found {counted(summary.found, 'row')}; on average at most {rate} of these are normal. The oddest:"
+    found = f"found {counted(summary.found, 'row')}; on average at most {rate} of those found are normal. The oddest:"
     none = f"none is so odd that at most {rate} of those reported would be normal; the oddest are these:"
     return [
-        f"{counted(summary.rows, 'row')}, about {odd.number:,} of them odd ({odd.low:,} to {odd.high:,})",
+        f"{counted(summary.rows, 'row')}, {_estimate(summary.estimated_odd)}",
         found if summary.found else none,
         *_oddest(summary),
     ]
 
 
+def _estimate(odd: OddEstimate) -> str:
+    """
+    >>> from maskdiff.detectors.finding.tail import OddEstimate
+    >>> _estimate(OddEstimate(30, 12, 90)), _estimate(OddEstimate(0, 0, 4))
+    ('about 30 of them odd (12 to 90)', 'none of which stands out (up to 4 may be odd)')
+    """
+    if odd.number:
+        return f"about {odd.number:,} of them odd ({odd.low:,} to {odd.high:,})"
+    return f"none of which stands out (up to {odd.high:,} may be odd)" if odd.high else "none of which stands out"
+
+
 def _oddest(summary: FindSummary) -> list[str]:
-    """The first few rows with their strongest reasons."""
+    """The first few rows with their strongest reasons, each on a line of its own."""
     lines = []
     for row in summary.first[:_SHOWN]:
         score = "no score" if row["anomaly_score"] is None else f"score {row['anomaly_score']:.2f}"
-        lines.append(f"  row {row['row']:>6,}  {score}  {printable('; '.join(row['reasons'][:2]))}")
+        reason, *more = (printable(reason) for reason in row["reasons"][:_REASONS] or [""])
+        lines.append(f"  row {row['row']:>6,}  {score}  {reason}".rstrip())
+        lines += [" " * len(f"  row {row['row']:>6,}  {score}  ") + other for other in more]
     return lines

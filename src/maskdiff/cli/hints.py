@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 # The setting an error names -> how to give it here.
 HINTS = {
     "columns": "--categorical NAME, --numeric NAME, --dates NAME",
+    "columns or text": "--categorical NAME, --numeric NAME, --dates NAME, or --text NAME",
     "contamination": "--contamination",
     "day_first": "--day-first or --month-first",
     "decimal": "--decimal , or --decimal .",
@@ -39,6 +40,7 @@ HINTS = {
 # The check that found something -> the flag that is the way out, filled in with its details.
 CHECK_HINTS = {
     "few_calibration_rows": "--false-alarm-rate {higher_rate}",
+    "found_by_one_column": "--drop {drop}",
     "one_column": "fit with --drop {drop}",
     "rows_learned_from": "maskdiff find FILE -o FOUND",
 }

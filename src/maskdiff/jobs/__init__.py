@@ -19,9 +19,10 @@ from maskdiff.jobs.curves import check_picture, draw_curves
 from maskdiff.jobs.dismiss import DismissedRow, dismiss_rows, undo_dismissal
 from maskdiff.jobs.evaluate import Evaluation, evaluate_file
 from maskdiff.jobs.explain import RowExplanation, explain_rows
-from maskdiff.jobs.find import FindOutput, FindSummary, find_file
+from maskdiff.jobs.find import find_file
 from maskdiff.jobs.fit import FitSummary, fit_file, fit_summary
 from maskdiff.jobs.fit_settings import ColumnOptions, DetectorSettings
+from maskdiff.jobs.found_rows import FindOutput, FindSummary
 from maskdiff.jobs.report import ReportSummary, report_file
 from maskdiff.jobs.rows.labels import Labels
 from maskdiff.jobs.rows.model import ModelRows, rows_for

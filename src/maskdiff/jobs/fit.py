@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from maskdiff.detectors import Detector, TableDetector, TokenDetector
-from maskdiff.errors import SettingError, UnknownColumnError
+from maskdiff.errors import EmptyTableError, SettingError, UnknownColumnError
 from maskdiff.io.formats import open_rows
 from maskdiff.io.outputs import check_output
 from maskdiff.io.rows import ReadOptions, RowFile, SkippedLines
@@ -98,13 +100,23 @@ def fit_summary(
     fitted = unfitted(detector, callback)
     with open_rows(rows, reading, repeatable=True) as file:
         normal = normal_rows_of(file, fitted, columns, labels, callback)
-        fitted.fit_batches(normal.batches, normal.n_rows, checkpoint=checkpoint)
+        with naming_empty_file(file):
+            fitted.fit_batches(normal.batches, normal.n_rows, checkpoint=checkpoint)
     if out is not None:
         save(fitted, out, force=force)
     if checkpoint is not None:
         checkpoint.done()
     empty = fitted.empty_rows_.tolist() if isinstance(fitted, TokenDetector) else []
     return FitSummary(fitted, file.name, normal.n_rows or 0, empty, file.skipped)
+
+
+@contextmanager
+def naming_empty_file(file: RowFile) -> Iterator[None]:
+    """An error that there are no rows names the file."""
+    try:
+        yield
+    except EmptyTableError as error:
+        raise EmptyTableError(f"{file.name}: {error}", setting=error.setting) from None
 
 
 def files_of(detector: Detector | DetectorSettings | None) -> list[str]:

@@ -24,6 +24,7 @@ from maskdiff.report.highest_alarms import MAX_ALARMS, HighestAlarms
 from maskdiff.report.histogram import ScoreHistogram
 from maskdiff.report.periods import PeriodCounts
 from maskdiff.report.rates import RateCounts
+from maskdiff.report.search import SearchFacts
 from maskdiff.report.timeline import Timeline
 
 # By the encoder's `parts`.
@@ -38,7 +39,7 @@ class ReportBuilder:
     """Gathers what a report shows: counts of scores, the shares of columns or tokens in them, and the highest alarms.
 
     At most `max_alarms` alarms are kept with their cells; all of them are counted. `order` counts them over time, where
-    `add` is given the `moments` of the rows.
+    `add` is given the `moments` of the rows. With `search` the page is about a search of one file.
 
     >>> import pandas as pd
     >>> from maskdiff import TableDetector
@@ -57,9 +58,10 @@ class ReportBuilder:
         false_alarm_rate: float | None = None,
         max_alarms: int = MAX_ALARMS,
         order: PeriodCounts | None = None,
+        search: SearchFacts | None = None,
     ) -> None:
         check_is_fitted(detector)
-        self.detector, self.order = detector, order
+        self.detector, self.order, self.search = detector, order, search
         rate = detector.false_alarm_rate if false_alarm_rate is None else false_alarm_rate
         self.rate = detector.calibration_.rate_or_default(rate)
         self.threshold = detector.threshold(self.rate)
@@ -137,7 +139,7 @@ class ReportBuilder:
 
     def checks(self) -> list[Check]:
         """What to know before the anomalies so far are believed."""
-        return run_checks(self.check_counts)
+        return run_checks(self.check_counts) if self.search is None else self.search.checks
 
     def html(
         self,

@@ -94,6 +94,7 @@ def render(builder: ReportBuilder, *, source: str | None, model: str | None, tit
             script_hashes=[script_hash(early_script), script_hash(page_script)],
             data=Markup(packed(data | {"digest": digest(data)})),
             content=content,
+            search=builder.search,
             wording=content.wording,
             names=content.names,
             context_names=context_names,

@@ -181,7 +181,9 @@ def tail_of(score: FloatArray, contamination: float | str) -> TailCounts:
 
 def _check_number(n: int) -> None:
     if n < FEWEST_ROWS:
-        raise InputError(f"at least {FEWEST_ROWS} rows are needed to say which of them are odd; n_samples={n}.")
+        raise InputError(
+            f"at least {FEWEST_ROWS} rows are needed to say which of them are odd; there are {n} (n_samples={n})."
+        )
 
 
 def _sample(n: int, most: int, seed: int) -> BoolArray:

@@ -180,7 +180,7 @@ class TableEncoder(Parameters):
     def fit_statistics(self, statistics: TableStatistics) -> Self:
         """Learn from statistics of normal rows, made by `statistics()` with the same settings."""
         if statistics.header is None or not statistics.rows:
-            raise EmptyTableError("there are no rows to learn from: 0 sample(s) while a minimum of 1 is required.")
+            raise EmptyTableError("there are no rows to learn from.")
         settings = {"bins": self.bins, "tails": self.tails, "max_categories": self.max_categories}
         return self._adopt(learn_fields(statistics.header, statistics, **settings))
 

@@ -26,7 +26,7 @@ def learn_fields(header: Header, statistics: TableStatistics, **settings: int) -
         raise EmptyTableError(
             f"no column is left to learn from. Left out: {reasons(left_out)}. {KEEP_HINT} A column of texts is for "
             "TextDetector.",
-            setting="text",
+            setting="columns or text",
         )
     kept = [learned for name, learned in statistics.columns.items() if name not in useless]
     for learned in kept:
@@ -43,11 +43,12 @@ def learn_fields(header: Header, statistics: TableStatistics, **settings: int) -
 def give_notices(statistics: TableStatistics, kept: Sequence[ColumnStatistics], useless: Mapping[str, str]) -> None:
     """Warnings about columns that are left out, may have been read otherwise, or are nearly ids."""
     if useless:
-        warnings.warn(f"left out: {reasons(useless)}. {KEEP_HINT}", LeftOutWarning, stacklevel=_CALLER)
+        notice = LeftOutWarning(f"left out: {reasons(useless)}. {KEEP_HINT}", setting="columns")
+        warnings.warn(notice, stacklevel=_CALLER)
     doubts = statistics.doubts()
     for name in (learned.name for learned in kept if learned.requested is None and learned.name in doubts):
-        notice = AmbiguousColumnWarning(f"column {name!r}: {doubts[name].doubt}.", setting=doubts[name].setting)
-        warnings.warn(notice, stacklevel=_CALLER)
+        doubt = AmbiguousColumnWarning(f"column {name!r}: {doubts[name].doubt}.", setting=doubts[name].setting)
+        warnings.warn(doubt, stacklevel=_CALLER)
     near = {learned.name: f"{learned.key.n_distinct:,} values" for learned in kept if learned.is_near_id}
     if near:
         near_id = NearIdWarning(

@@ -82,7 +82,7 @@ class TokenEncoder:
         check_window(self.max_length, self.overlap)
         rows = read_rows(X, self.column, holds=self._row_holds)
         if not rows.n_rows:
-            raise EmptyTableError("there are no rows to learn from: 0 sample(s) while a minimum of 1 is required.")
+            raise EmptyTableError("there are no rows to learn from.")
         self._prepare(rows)
         tokens = self._cut(rows)
         seen = Counter(tokens.symbols.tolist())
