@@ -86,6 +86,8 @@ def test_fit_passes_its_settings_on(home, tmp_path):
     options = (
         "--preset",
         "paper",
+        "--objective",
+        "diffusion",
         "--aggregate",
         "max",
         "--seed",
@@ -97,8 +99,8 @@ def test_fit_passes_its_settings_on(home, tmp_path):
     )
     assert call("fit", home / "normal.csv", "-o", tmp_path / "m", "--reconstructor", "kernel", *options).status == 0
     detector = maskdiff.load(tmp_path / "m")
-    settings = (detector.preset, detector.aggregate, detector.seed, detector.false_alarm_rate)
-    assert settings == ("paper", "max", 7, 0.05)
+    settings = (detector.preset, detector.objective, detector.aggregate, detector.seed, detector.false_alarm_rate)
+    assert settings == ("paper", "diffusion", "max", 7, 0.05)
 
 
 # score ---------------------------------------------------------------------------------------------------------------

@@ -43,6 +43,9 @@ def fit(
         typer.Option(metavar="NAME", help="combined, mlp or kernel for tables; transformer or a model's folder else."),
     ] = None,
     preset: Annotated[str | None, typer.Option(metavar="paper", help="The settings of the paper.")] = None,
+    objective: Annotated[
+        str | None, typer.Option(metavar="reconstruction|diffusion", help="The training loss: Eq. 8 or Eq. 2.")
+    ] = None,
     columns: Annotated[Names, options.named("Only these columns; with commas between, or one at a time.")] = None,
     drop: Annotated[Names, options.named("Not these columns.")] = None,
     categorical: Annotated[Names, options.named("Read these as categories.")] = None,
@@ -99,6 +102,7 @@ def fit(
     options.check_file(out)
     output.outputs = [out]
     others: dict[str, Any] = {"preset": preset, "aggregate": aggregate, "false_alarm_rate": false_alarm_rate}
+    others |= {"objective": objective}
     others |= {"device": device, "seed": seed, "progress": False}
     settings = DetectorSettings(
         text=text,

@@ -75,6 +75,7 @@ METHODS: dict[str, Method] = {
     "mlp": _ours(reconstructor="mlp"),
     "kernel": _ours(reconstructor="kernel"),
     "mlp-paper": _ours("Parametric MaskDiff-AD", reconstructor="mlp", preset="paper"),
+    "mlp-diffusion": _ours(reconstructor="mlp", preset="paper", objective="diffusion"),
     "kernel-paper": _ours("Non-parametric MaskDiff-AD", reconstructor="kernel", preset="paper"),
     "copod": on_codes(pyod.copod, "COPOD", whole_batch=True),
     "ecod": on_codes(pyod.ecod, "ECOD", whole_batch=True),
@@ -103,7 +104,7 @@ def chosen(wanted: Iterable[str], methods: Mapping[str, Grouped] = METHODS) -> l
     """The methods meant, in order, each once; "all" and the groups "ours", "baselines", ... stand for several.
 
     >>> chosen(["mlp", "ours"])
-    ['mlp', 'default', 'kernel', 'mlp-paper', 'kernel-paper']
+    ['mlp', 'default', 'kernel', 'mlp-paper', 'mlp-diffusion', 'kernel-paper']
     """
     groups = {"all": list(methods)}
     for name, method in methods.items():
