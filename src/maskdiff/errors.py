@@ -16,6 +16,7 @@ MaskdiffError
 MaskdiffWarning (UserWarning)
 ├── LeftOutWarning                   columns that were left out, and why
 ├── NearIdWarning                    columns of which only the values that repeat are distinguished
+├── TextColumnWarning                columns of sentences, which are read as text
 ├── DateOrderWarning                 dates whose day and month cannot be distinguished, and which order was taken
 ├── IgnoredLabelsWarning             labels of anomalies that were handed in and not used
 ├── AmbiguousColumnWarning           texts of a column that could have been read otherwise
@@ -115,6 +116,10 @@ class AmbiguousColumnWarning(MaskdiffWarning):
 
 class NearIdWarning(MaskdiffWarning):
     """Columns that nearly name the rows, such as customer numbers: only their values that repeat are distinguished."""
+
+
+class TextColumnWarning(MaskdiffWarning):
+    """Columns of sentences, which are read as text."""
 
 
 class NoEvidenceWarning(MaskdiffWarning):

@@ -39,12 +39,13 @@ class CellScores:
 
     The weights of a row add up to one (to less where empty views count as zero surprise). `row` (N,) says which row
     each line is part of, rising, where rows may have several (None: every line is a row). The surprise of a row without
-    any cell is NaN.
+    any cell is NaN. `own_fields` are those that no other source of evidence looks into.
     """
 
     surprise: FloatArray
     weight: FloatArray
     row: NDArray[np.int64] | None = None
+    own_fields: tuple[int, ...] = ()
 
     def contributions(self, aggregate: str, typical: Typical | None = None) -> FloatArray:
         """What each cell adds to its row's score, shape (N, F); `typical` steadies the scores of short rows."""

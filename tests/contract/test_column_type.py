@@ -145,7 +145,7 @@ def test_cells_that_cannot_be_read_as_requested_are_refused_at_fit(normal):
 
 
 def test_the_names_there_are_include_what_was_added(normal):
-    with pytest.raises(SettingError, match="category, number, date, size, address, drop"):
+    with pytest.raises(SettingError, match="category, text, number, date, size, address, drop"):
         TableEncoder({"size": "nonsense"}).fit(normal)
 
 

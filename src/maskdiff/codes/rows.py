@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.codes.schema import BoolArray, FloatArray, IntArray, Schema
+
+
+class CellTexts(Protocol):
+    """The texts of one column, one for each row."""
+
+    def take(self, rows: Any) -> Self:
+        """Those of these rows, in this order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,13 +25,15 @@ class Codes:
 
     `real` is False for padding (None: every cell is real). A row of a table has one field for each of its cells; a
     row of tokens has one field, the alphabet that all its positions share. `excess` (N, F), in nats, is what an unseen
-    number costs more for how far it is beyond all numbers seen, 0 elsewhere (None: no cell is beyond).
+    number costs more for how far it is beyond all numbers seen, 0 elsewhere (None: no cell is beyond). `texts` are what
+    columns of free text say, by the place of the field: its code only says that there is a text.
     """
 
     values: IntArray
     schema: Schema
     real: BoolArray | None = field(default=None)
     excess: FloatArray | None = field(default=None)
+    texts: Mapping[int, CellTexts] | None = field(default=None)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -50,11 +60,12 @@ class Codes:
         """These rows, in this order."""
         real = None if self.real is None else self.real[rows]
         excess = None if self.excess is None else self.excess[rows]
-        return replace(self, values=self.values[rows], real=real, excess=excess)
+        texts = None if self.texts is None else {at: cells.take(rows) for at, cells in self.texts.items()}
+        return replace(self, values=self.values[rows], real=real, excess=excess, texts=texts)
 
     def without_excess(self) -> Codes:
-        """The same codes, as reconstructors see them: beyond the range is beyond the range."""
-        return self if self.excess is None else replace(self, excess=None)
+        """The same codes, as reconstructors see them: beyond the range is beyond the range, and a text is a text."""
+        return self if self.excess is None and self.texts is None else replace(self, excess=None, texts=None)
 
     def distinct(self) -> tuple[Codes, NDArray[np.int64], NDArray[np.int64]]:
         """The distinct rows, where each row is among them, and how often each occurs."""

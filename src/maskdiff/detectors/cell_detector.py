@@ -13,8 +13,9 @@ from maskdiff.codes import Codes, FloatArray
 from maskdiff.detectors.base import Detector
 from maskdiff.detectors.cell_alarms import CellAlarms, CellVerdicts, FoldCells, joined
 from maskdiff.detectors.learning import MAIN
+from maskdiff.detectors.text_evidence import TEXTS, TextEvidence
 from maskdiff.detectors.verdicts import Verdicts
-from maskdiff.evidence import CellEvidence, SingleCells
+from maskdiff.evidence import CellEvidence, Evidence, SingleCells
 from maskdiff.evidence.base import State
 from maskdiff.explanations.oddities import ODD, oddities
 from maskdiff.masking import as_schedule
@@ -23,7 +24,7 @@ from maskdiff.reconstructors import abilities
 from maskdiff.state.tensors import Tensors
 
 
-class CellDetector(Detector):
+class CellDetector(TextEvidence, Detector):
     """The half of a table detector that judges single cells."""
 
     cell_share: float
@@ -36,17 +37,21 @@ class CellDetector(Detector):
         level = self.probes_.levels[0]
         return SingleCells(self.reconstructor_, as_schedule(self.schedule), level, self.torch_device())
 
-    def _learn_cells(self, tuning: Codes, scores: FloatArray, callback: Callback | None) -> CellAlarms:
+    def _learn_cells(
+        self, evidence: Evidence, tuning: Codes, scores: FloatArray, callback: Callback | None
+    ) -> CellAlarms:
         """What is usual for single cells, from rows that tune and their scores."""
         cells = self._single_cells()
         if not self._lifts(self.reconstructor_):
             return CellAlarms(cells)
         log_odds = cells.log_odds(tuning, np.empty(0), stage="calibrating", callback=callback)
+        log_odds = self._with_text_odds(log_odds, tuning, evidence=evidence)
         return CellAlarms.learned(cells, log_odds, scores, tuning.known, self.cell_share)
 
     def _alarm(self, codes: Codes, found: CellEvidence, threshold: float) -> tuple[FloatArray, CellVerdicts]:
         with listening(self.progress) as callback:
             log_odds = self.cell_alarms_.cells.log_odds(codes, found.surprise, callback=callback)
+        log_odds = self._with_text_odds(log_odds, codes, found.surprise)
         cells = self.cell_alarms_.verdicts(log_odds, codes.known, threshold)
         return self.cell_alarms_.alarm_score(found.score, cells.oddness), cells
 
@@ -55,7 +60,7 @@ class CellDetector(Detector):
         assert usual is not None
         assert cells is not None
         assert verdicts.by_term is not None
-        compares = np.array([term.source != MAIN for term in self.evidence_.terms])
+        compares = np.array([term.source not in (MAIN, TEXTS) for term in self.evidence_.terms])
         by_one_cell = usual.by_one_cell(cells.oddness, verdicts.by_term, compares)
         by_one_cell |= verdicts.alarm_score > verdicts.anomaly_score
         # A cell far beyond the range makes every normal row distant by itself.
@@ -67,6 +72,7 @@ class CellDetector(Detector):
     def _uncalibrated_cells(self, codes: Codes, found: CellEvidence) -> CellVerdicts:
         alarms = self.cell_alarms_
         log_odds, none = alarms.cells.log_odds(codes, found.surprise), np.zeros(codes.values.shape)
+        log_odds = self._with_text_odds(log_odds, codes, found.surprise)
         return CellVerdicts(none, log_odds if alarms.cells.asks else None, CellCalibration.of(none), np.inf)
 
     def cell_threshold(self, false_alarm_rate: float | None = None) -> float | None:
@@ -85,6 +91,7 @@ class CellDetector(Detector):
     def _calibrate(self, codes: Codes, found: CellEvidence, callback: Callback | None) -> FloatArray:
         alarms = self.cell_alarms_
         log_odds = alarms.cells.log_odds(codes, found.surprise, stage="calibrating", callback=callback)
+        log_odds = self._with_text_odds(log_odds, codes, found.surprise)
         if alarms.lift is None:  # no alarm rests on it, so the rows that calibrate may say what is usual
             alarms = replace(alarms, cells=alarms.cells.learned(log_odds))
         oddness = alarms.cells.oddness(log_odds, codes.known)
@@ -92,13 +99,12 @@ class CellDetector(Detector):
         self.cell_alarms_ = alarms.calibrated(oddness, found.by_term)
         return alarms.alarm_score(found.score, oddness)
 
-    def _fold_cells(self, held_out: Codes, callback: Callback | None) -> FoldCells:
+    def _fold_cells(self, evidence: Evidence, held_out: Codes, callback: Callback | None) -> FoldCells:
         cells = self._single_cells()
         names = [field.name for field in held_out.schema]
         surprise = np.zeros(held_out.values.shape)  # only models that are asked about each cell are cross-fitted
-        return FoldCells(
-            names, cells.log_odds(held_out, surprise, stage="calibrating", callback=callback), held_out.known
-        )
+        log_odds = cells.log_odds(held_out, surprise, stage="calibrating", callback=callback)
+        return FoldCells(names, self._with_text_odds(log_odds, held_out, evidence=evidence), held_out.known)
 
     def _calibrate_folds(self, by_term: FloatArray, cells: list[FoldCells]) -> FloatArray:
         scores, (log_odds, known) = by_term.sum(axis=1), joined(cells)

@@ -29,6 +29,10 @@ class CellReports:
 
         def expected_codes(self, codes: Codes, cells: Any) -> tuple[NDArray[np.int64], FloatArray]: ...
 
+        def _shown_values(
+            self, X: Any, row: NDArray[np.int64], place: NDArray[np.int64], codes: Codes
+        ) -> list[str]: ...
+
     def odd_cells(self, X: Any, false_discovery_rate: float = 0.1, *, verdicts: Verdicts | None = None) -> Any:
         """The cells of all rows that are odd for their columns, the oddest first, as a pandas DataFrame.
 
@@ -87,14 +91,16 @@ class CellReports:
     def _unexpected(self, codes: Codes, cells: ReportedCells) -> tuple[ReportedCells, NDArray[np.int64], FloatArray]:
         """The cells that hold something else than what is expected there, the code of that and its probability."""
         expected, probability = self.expected_codes(codes, cells)
-        # Beside a wrong cell others may be surprising, though they hold what is likeliest.
+        # Beside a wrong cell others may be surprising, though they hold what is likeliest. Texts all have one code.
         other = expected != codes.values[cells.row, cells.field]
+        other |= np.isin(cells.field, list(codes.texts or ()))
         return cells.take(other), expected[other], probability[other]
 
     def _listed(
         self, X: Any, codes: Codes, cells: ReportedCells, expected: NDArray[np.int64], probability: FloatArray
     ) -> Any:
-        values, notes = (texts(X, cells.row, cells.field) for texts in (self.encoder_.display, self.encoder_.notes))
+        values = self._shown_values(X, cells.row, cells.field, codes)
+        notes = self.encoder_.notes(X, cells.row, cells.field)
         return cells.table(codes.schema, expected, probability, values, notes)
 
 

@@ -65,7 +65,8 @@ class Explaining:
         if verdicts.judges is not None:
             return labelled(verdicts.judges.explain(self._read(X), top), verdicts.labels)
         cells = odd_cells(verdicts.contributions, top, None if verdicts.cells is None else verdicts.cells.log_odds)
-        values, notes = (texts(X, cells.row, cells.field) for texts in (self.encoder_.display, self.encoder_.notes))
+        values = self._shown_values(X, cells.row, cells.field, verdicts.codes)
+        notes = self.encoder_.notes(X, cells.row, cells.field)
         contradicts = self._contradicts(X, cells, verdicts)
         table = self._explanation(cells, verdicts.surprise, verdicts.codes, values, notes, contradicts)
         table["oddity"] = "" if verdicts.oddity is None else verdicts.oddity[cells.row]
@@ -80,11 +81,24 @@ class Explaining:
             odd = of_cells.p_value <= RARELY_AS_ODD
         hides: dict[str, Any] = {"mask_rate": self._mask_rate, "device": self.torch_device()}
         other = contradicted(cells, contradictions(self.reconstructor_, codes, reasons, odd, **hides))
+        by_text = self._text_contradicts(cells.row, cells.field, verdicts)
+        other = np.where(by_text >= 0, by_text, other)
         found, names = np.flatnonzero(other >= 0), codes.schema.names
         texts = [""] * len(other)
         for at, value in zip(found, self.encoder_.display(X, cells.row[found], other[found]), strict=True):
             texts[at] = f"{names[other[at]]} = {value}"
         return texts
+
+    def _shown_values(self, X: Any, row: NDArray[np.int64], place: NDArray[np.int64], codes: Codes) -> list[str]:
+        """These cells as a person reads them."""
+        values: list[str] = self.encoder_.display(X, row, place)
+        return values
+
+    def _text_contradicts(
+        self, row: NDArray[np.int64], place: NDArray[np.int64], verdicts: Verdicts
+    ) -> NDArray[np.int64]:
+        """The field that each of these cells contradicts by what it says, (C,); -1 for none: here always."""
+        return np.full(len(row), -1, np.int64)
 
     @property
     def _mask_rate(self) -> float:
@@ -102,10 +116,12 @@ class Explaining:
     ) -> Any:
         """These cells as a table, with what was expected in their places."""
         expected, probability = self.expected_codes(codes, cells)
-        says = self._says_something(codes, expected, probability)
+        says = self._says_something(codes, cells, expected, probability)
         return explanation_table(cells, surprise, expected, probability, codes, values, notes, contradicts, says)
 
-    def _says_something(self, codes: Codes, expected: NDArray[np.int64], probability: FloatArray) -> BoolArray | None:
+    def _says_something(
+        self, codes: Codes, cells: CellPlaces, expected: NDArray[np.int64], probability: FloatArray
+    ) -> BoolArray | None:
         """Which of these expected values are worth naming; None: all."""
         return None
 

@@ -101,11 +101,16 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """The alarm scores of the rows that calibrate: here their scores."""
         return found.score
 
+    def _leaves_one_out(self, reconstructor: Any) -> bool:
+        """Whether rows that were learned from calibrate, each left out."""
+        # It must have been among the normal rows, which is not sure once the oddest are gone.
+        return abilities(reconstructor).left_out is not None and not self.contamination
+
     def _cross_fits(self, reconstructor: Any, n_rows: int) -> bool:
         """Whether every row calibrates, judged by a model that did not learn from it."""
         return False
 
-    def _fold_cells(self, held_out: Codes, callback: Callback | None) -> Any:
+    def _fold_cells(self, evidence: Evidence, held_out: Codes, callback: Callback | None) -> Any:
         """What the model of one fold says of single cells of the rows it did not learn from: here nothing."""
 
     def _calibrate_folds(self, by_term: FloatArray, cells: list[Any]) -> FloatArray:
@@ -156,8 +161,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         self.dismissals_ = Dismissals()
         n_rows = self._look(batches, n_rows)
         reconstructor, self.probes_ = self._resolve()
-        # A row left out of the normal rows must have been among them, which is not sure once the oddest are gone.
-        leave_one_out = abilities(reconstructor).left_out is not None and not self.contamination
+        leave_one_out = self._leaves_one_out(reconstructor)
         if self._cross_fits(reconstructor, n_rows):
             return self._learn_crosswise(batches, n_rows, reconstructor, checkpoint)
         split = split_rows(n_rows, self.seed, tunes=self._tunes(reconstructor), leave_one_out=leave_one_out)
@@ -200,7 +204,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
                 choice = self._choose(codes, held_out) if number == 1 else choice
                 evidence = self._evidence(codes, choice)
                 found.append(evidence.term_scores(held_out, stage="calibrating", callback=part))
-                cells.append(self._fold_cells(held_out, part))
+                cells.append(self._fold_cells(evidence, held_out, part))
         self.fingerprint_ = Fingerprint.of((codes, held_out), self.seed)
         term_scores = np.concatenate(found)
         # One scale for the answers of all models, the one that is kept among them.

@@ -15,6 +15,7 @@ from maskdiff.detectors.cell_detector import CellDetector
 from maskdiff.detectors.cell_reports import CellReports
 from maskdiff.detectors.learning import MAIN, Batches, Presets
 from maskdiff.detectors.split import RowSplit, in_step
+from maskdiff.detectors.text_evidence import HeldTexts, TableChoice
 from maskdiff.detectors.updating import UpdateSummary, learn_on
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.input import read_table
@@ -50,7 +51,7 @@ class TableDetector(CellReports, CellDetector):
     schedule : "linear", "cosine", "polynomial", or a `Schedule`.
     aggregate : "mean" (the paper's), "rms", "max" or "log_mean_exp": how a row's cells become one score. "combined"
         reads the network through it, and through log-mean-exp besides.
-    columns : how to read single columns: name -> "category", "number", "date" or "drop".
+    columns : how to read single columns: name -> "category", "number", "date", "text" or "drop".
     encoder : a `TableEncoder` that sets bins, tails, the most categories and so on; it is copied, not fitted. None:
         `TableEncoder()`, or `TableEncoder(tails=0)` with the paper's settings. Its `columns` and those above are put
         together, and must not contradict each other.
@@ -139,9 +140,8 @@ class TableDetector(CellReports, CellDetector):
         return read_table(X)
 
     def _new_encoder(self) -> TableEncoder:
-        encoder = TableEncoder(tails=0) if self.encoder is None and self.preset is not None else self.encoder
-        encoder = TableEncoder() if encoder is None else encoder
-        return replace(encoder, columns=self.requested_columns)
+        of_preset = TableEncoder() if self.preset is None else TableEncoder(tails=0, free_text=False)
+        return replace(of_preset if self.encoder is None else self.encoder, columns=self.requested_columns)
 
     @property
     def requested_columns(self) -> Mapping[str, str] | None:
@@ -157,7 +157,7 @@ class TableDetector(CellReports, CellDetector):
         self._new_encoder()
 
     def _tunes(self, reconstructor: Any) -> bool:
-        return self._combines or self._lifts(reconstructor) or super()._tunes(reconstructor)
+        return self._combines or self._reads_texts or self._lifts(reconstructor) or super()._tunes(reconstructor)
 
     @property
     def _combines(self) -> bool:
@@ -169,40 +169,47 @@ class TableDetector(CellReports, CellDetector):
         apart = able.fit is not None and able.left_out is None and not able.tunes and not self.contamination
         return apart and self.preset is None and _FEWEST_TO_CROSS_FIT <= n_rows <= self.cross_fit_up_to
 
-    def _choose(self, codes: Codes, held_out: Codes) -> int:
-        """The number of nearest rows."""
-        if not self._combines:
-            return 0
-        return NearestRows().fit(self._compared(codes), device=self.torch_device()).choose_k(held_out)
+    def _leaves_one_out(self, reconstructor: Any) -> bool:
+        return super()._leaves_one_out(reconstructor) and not self._reads_texts
 
-    def _evidence(self, codes: Codes, choice: int) -> Evidence:
-        alone = super()._evidence(codes, choice)
+    def _choose(self, codes: Codes, held_out: Codes) -> TableChoice:
+        texts = self._choose_texts(codes, held_out)
         if not self._combines:
-            return alone
+            return TableChoice(texts=texts)
+        nearest = NearestRows().fit(self._compared(codes), device=self.torch_device())
+        return TableChoice(nearest.choose_k(held_out), texts)
+
+    def _evidence(self, codes: Codes, choice: TableChoice) -> Evidence:
+        alone = super()._evidence(codes, choice)
+        evidence = self._combined(alone, codes, choice.k) if self._combines else alone
+        return self._with_texts(evidence, codes, choice.texts)
+
+    def _combined(self, alone: Evidence, codes: Codes, k: int) -> Evidence:
+        """The network's evidence, and that of the rows compared with."""
         trust = min(1.0, len(codes) / _ROWS_TO_LEARN_FROM)
         network = (replace(term, weight=trust) for term in (*alone.terms, EvidenceTerm(MAIN, "log_mean_exp")))
         # The network is read twice, and would outvote what errs elsewhere.
         beside = (EvidenceTerm(KERNEL, "mean", weight=1.25), EvidenceTerm(NEIGHBOURS, "mean", weight=1.5))
-        return Evidence({**alone.sources, **self._references(codes, choice)}, (*network, *beside))
+        return Evidence({**alone.sources, **self._references(codes, k)}, (*network, *beside))
 
     def _gather(self, codes: Codes, tuning: Codes, callback: Callback | None) -> Evidence:
-        k = self._choose(codes, tuning)
-        evidence = self._evidence(codes, k)
-        lifts = self._lifts(self.reconstructor_)
-        if not self._combines and not lifts:
+        choice = self._choose(codes, tuning)
+        evidence = self._evidence(codes, choice)
+        several = len(evidence.terms) > 1
+        if not several and not self._lifts(self.reconstructor_):
             self.cell_alarms_ = CellAlarms(self._single_cells())
             return evidence
         term_scores = evidence.term_scores(tuning, stage="calibrating", callback=callback)
-        if self._combines:
+        if several:
             evidence, before = evidence.scaled_by(term_scores), evidence
             term_scores /= [new.scale / old.scale for new, old in zip(evidence.terms, before.terms, strict=True)]
-        self.cell_alarms_ = self._learn_cells(tuning, term_scores.sum(axis=1), callback)
+        self.cell_alarms_ = self._learn_cells(evidence, tuning, term_scores.sum(axis=1), callback)
         if not self._combines:
             return evidence
         # Once the scales are set, rows that tuned are worth more as reference rows: small tables have few.
         known = tuning.take(np.flatnonzero(tuning.known.all(axis=1)))
         together = Codes(np.concatenate([codes.values, known.values]), codes.schema)
-        return replace(evidence, sources={**evidence.sources, **self._references(together, k)})
+        return replace(evidence, sources={**evidence.sources, **self._references(together, choice.k)})
 
     def _references(self, codes: Codes, k: int) -> dict[str, Source]:
         """The sources that compare a row with these."""
@@ -275,12 +282,15 @@ class TableDetector(CellReports, CellDetector):
         values = np.empty((len(place), len(self.encoder_.schema_)), dtype=self.encoder_.schema_.code_dtype)
         # Only rows that were not learned from can be beyond the range; they are few.
         n_learned, excess = len(split.train), np.zeros((len(order) - len(split.train), values.shape[1]))
-        for rows, here in in_step(batches(), place):
+        texts = HeldTexts(split, self.seed)
+        for rows, of_rows in in_step(batches(), np.column_stack([place, texts.kept])):
+            here, kept = of_rows[:, 0], of_rows[:, 1] > 0
             codes = self.encoder_.encode(rows)
+            texts.add(codes, kept)
             values[here] = codes.values
             if codes.excess is not None:
                 excess[here[here >= n_learned] - n_learned] = codes.excess[here >= n_learned]
-        codes, tuning, calibration = split.cut(Codes(values, self.encoder_.schema_))
+        codes, tuning, calibration = split.cut(Codes(values, self.encoder_.schema_, texts=texts.joined()))
         if excess.any():
             tuning = replace(tuning, excess=excess[: len(tuning)])
             calibration = calibration if split.leave_one_out else replace(calibration, excess=excess[len(tuning) :])

@@ -16,6 +16,7 @@ from maskdiff.encoders.tokens.text import TextEncoder
 from maskdiff.encoders.tokens.tokenized import TokenWindows
 from maskdiff.errors import SettingError
 from maskdiff.evidence import Evidence, EvidenceTerm, NearestTexts
+from maskdiff.explanations import CellPlaces
 from maskdiff.explanations.expected_tokens import says_something
 from maskdiff.masking import Schedule
 from maskdiff.probes import ProbeGrid
@@ -125,7 +126,9 @@ class TextDetector(TokenDetector):
         read = (self.reconstructor.load_tokenizer(), self.vocab_size, True, self.column)
         return TextEncoder(*read, *window)
 
-    def _says_something(self, codes: Codes, expected: NDArray[np.int64], probability: FloatArray) -> BoolArray:
+    def _says_something(
+        self, codes: Codes, cells: CellPlaces, expected: NDArray[np.int64], probability: FloatArray
+    ) -> BoolArray:
         return says_something(codes.schema.fields[0], expected, probability)
 
     def _check_learned(self) -> None:

@@ -7,6 +7,7 @@ from maskdiff.evidence.nearest_rows import NearestRows
 from maskdiff.evidence.nearest_texts import NearestTexts
 from maskdiff.evidence.registry import SOURCES
 from maskdiff.evidence.single_cells import SingleCells
+from maskdiff.evidence.text_columns import TextColumns
 
 __all__ = [
     "SOURCES",
@@ -18,4 +19,5 @@ __all__ = [
     "NearestTexts",
     "SingleCells",
     "Source",
+    "TextColumns",
 ]

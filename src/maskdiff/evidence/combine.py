@@ -10,7 +10,7 @@ N rows, F fields, T terms.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -87,7 +87,7 @@ class Evidence:
             parts = [part * of_lines[:, t, None] for t, part in enumerate(parts)]
             by_term = by_term * weight_NT
         total: FloatArray = np.sum(parts, axis=0)
-        return CellEvidence(total, first.surprise, first.row, by_term)
+        return CellEvidence(total, shown_surprise(first, cells.values()), first.row, by_term)
 
     def left_out(self) -> Evidence:
         """The same for rows that are among the normal rows, each as if it were not."""
@@ -165,6 +165,16 @@ class Evidence:
         """The cells as each source sees them; one that several terms read looks at the rows once."""
         used = {term.source: self.sources[term.source] for term in self.terms}
         return {name: source.cells(codes, stage=stage, callback=callback) for name, source in used.items()}
+
+
+def shown_surprise(first: CellScores, others: Iterable[CellScores]) -> FloatArray:
+    """The surprises of the first term's source, but in the fields that are another's own."""
+    shown = first.surprise
+    for cells in others:
+        if cells.own_fields:
+            shown = shown.copy()
+            shown[:, cells.own_fields] = cells.surprise[:, cells.own_fields]
+    return shown
 
 
 def _deviation(score: FloatArray) -> float:

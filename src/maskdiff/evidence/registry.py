@@ -7,12 +7,14 @@ from typing import Any
 from maskdiff.evidence.masked_surprise import MaskedSurprise
 from maskdiff.evidence.nearest_rows import NearestRows
 from maskdiff.evidence.nearest_texts import NearestTexts
+from maskdiff.evidence.text_columns import TextColumns
 
 # Name in model files -> class; each answers `Source`.
 SOURCES: dict[str, Any] = {
     "masked_surprise": MaskedSurprise,
     "nearest_rows": NearestRows,
     "nearest_texts": NearestTexts,
+    "text_columns": TextColumns,
 }
 
 

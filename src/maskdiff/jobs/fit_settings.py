@@ -138,7 +138,7 @@ class DetectorSettings:
         if not self._of_encoder():
             return None
         encoder = TableEncoder(**self._of_encoder())
-        return replace(encoder, tails=0) if self.others.get("preset") == "paper" else encoder
+        return replace(encoder, tails=0, free_text=False) if self.others.get("preset") == "paper" else encoder
 
     def _of_encoder(self) -> dict[str, Any]:
         given = {"day_first": self.day_first, "decimal": self.decimal, "missing": self.missing}

@@ -192,7 +192,7 @@ def test_an_override_for_an_unknown_column_is_an_error_unless_it_drops_it() -> N
 @pytest.mark.parametrize(
     "settings",
     [
-        {"columns": {"a": "text"}},
+        {"columns": {"a": "prose"}},
         {"bins": 1},
         {"max_categories": 0},
         {"discrete_up_to": 0},

@@ -26,6 +26,7 @@ class CodeMeaning(StrEnum):
     RARE = "one of many rare values"
     INTERVAL = "some value of an interval"
     COMPUTED = "computed from other columns"
+    FREE_TEXT = "some text"
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ class ColumnCoder:
         """The key that this code stands for and its text, or what it means if it stands for no single value."""
         if self.has_missing and code == self.field.size - 1:
             return CodeMeaning.MISSING
+        if self.column_type.is_free_text:
+            return CodeMeaning.FREE_TEXT
         if code >= self.coding.size:
             mark = self.marks[code - self.coding.size]
             return mark, mark

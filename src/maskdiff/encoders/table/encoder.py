@@ -60,13 +60,15 @@ class TableEncoder(Parameters):
       ignored at scoring, there or not. A row id is 20 or more texts or integers that differ in 95% of the rows;
       integers only if they fill their range, or look assigned: by the name of the column (`claim_no`, `Phone`), or
       because all have the same number of digits, at least 6, and are spread evenly.
+    - Free text, such as notes, has 4 words or more in half of the cells, 20 at least, and these are mostly different.
+      All texts have one code; the detector judges what they say. A `TextColumnWarning` names such columns.
     - A near-id, such as a customer number or a zip code, has fewer than 5 rows for each value, and 5% of the rows hold
       a value seen once (of integers again those that look assigned). Values with 5 rows or more keep their code; all
       others, new ones too, are "rare", which is nothing odd. A `NearIdWarning` names such columns.
 
     Parameters
     ----------
-    columns : how to read single columns, name -> "category", "number", "date" or "drop", or the name of another
+    columns : how to read single columns, name -> "category", "number", "date", "text" or "drop", or the name of another
         entry of `column_types.COLUMN_TYPES`. It wins over what the types of the cells say, and keeps a column that
         would be left out.
     max_categories, bins, discrete_up_to, tails, max_distinct : see above.
@@ -78,6 +80,7 @@ class TableEncoder(Parameters):
         one that other columns show, else the point, with an `AmbiguousColumnWarning`.
     derive_dates : whether fields are computed from the dates of a row: for each of the first six date columns the day
         of the week and the hour, and for each pair of them the time between, as far as they say something.
+    free_text : whether columns of sentences are recognised, and read as text.
 
     Learned: `schema_`, `feature_names_in_`, `named_` (False: the columns came without names), `left_out_` (name ->
     reason).
@@ -106,6 +109,7 @@ class TableEncoder(Parameters):
     missing: Sequence[str] | None = None
     decimal: str | None = None
     derive_dates: bool = True
+    free_text: bool = True
 
     # Learning --------------------------------------------------------------------------------------------------------
 
@@ -142,7 +146,9 @@ class TableEncoder(Parameters):
         '1.234,50 -> 1234.50'
         """
         check_settings(self)
-        return TableRecognition(*self._named_columns(), MissingTexts.of(self.missing), self.decimal, self.day_first)
+        missing = MissingTexts.of(self.missing)
+        limits: dict[str, Any] = {"day_first": self.day_first, "free_text": self.free_text}
+        return TableRecognition(*self._named_columns(), missing, self.decimal, **limits)
 
     def _named_columns(self) -> tuple[dict[str, ColumnType], set[str]]:
         """The types the user named, and the columns that are to be dropped."""

@@ -22,8 +22,9 @@ def check_settings(encoder: TableEncoder) -> None:
         value = getattr(encoder, name)
         if not isinstance(value, int) or value < fewest:
             raise SettingError(f"{name} must be an integer of at least {fewest}; got {value!r}.")
-    if not isinstance(encoder.derive_dates, bool):
-        raise SettingError(f"derive_dates must be True or False; got {encoder.derive_dates!r}.")
+    for name in ("derive_dates", "free_text"):
+        if not isinstance(getattr(encoder, name), bool):
+            raise SettingError(f"{name} must be True or False; got {getattr(encoder, name)!r}.")
     if encoder.day_first not in (None, True, False):
         raise SettingError(f"day_first must be True, False or None; got {encoder.day_first!r}.")
     if encoder.decimal not in (None, *SIGNS):

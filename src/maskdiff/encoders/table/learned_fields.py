@@ -10,7 +10,7 @@ from maskdiff.encoders.table.input import Header
 from maskdiff.encoders.table.learned_coders import learn_coder
 from maskdiff.encoders.table.statistics import ColumnStatistics, TableStatistics
 from maskdiff.encoders.table.table_fields import TableFields
-from maskdiff.errors import AmbiguousColumnWarning, EmptyTableError, LeftOutWarning, NearIdWarning
+from maskdiff.errors import AmbiguousColumnWarning, EmptyTableError, LeftOutWarning, NearIdWarning, TextColumnWarning
 
 KEEP_HINT = 'To keep a column, say how to read it: columns={name: "category"}, "number" or "date".'
 # Where the user called: behind `fit` and `fit_statistics` of the encoder and the functions here.
@@ -49,6 +49,14 @@ def give_notices(statistics: TableStatistics, kept: Sequence[ColumnStatistics], 
     for name in (learned.name for learned in kept if learned.requested is None and learned.name in doubts):
         doubt = AmbiguousColumnWarning(f"column {name!r}: {doubts[name].doubt}.", setting=doubts[name].setting)
         warnings.warn(doubt, stacklevel=_CALLER)
+    texts = [learned.name for learned in kept if learned.requested is None and learned.type.is_free_text]
+    if texts:
+        free_text = TextColumnWarning(
+            f"read as text: {', '.join(map(repr, texts))}. To leave such a column out, or to read it otherwise: "
+            'columns={name: "drop"} or "category".',
+            setting="columns",
+        )
+        warnings.warn(free_text, stacklevel=_CALLER)
     near = {learned.name: f"{learned.key.n_distinct:,} values" for learned in kept if learned.is_near_id}
     if near:
         near_id = NearIdWarning(

@@ -41,8 +41,10 @@ class TextRecognition:
         *,
         day_first: bool | None = None,
         numbers: bool = False,
+        free_text: bool = True,
     ) -> None:
         types = (one for one in most_special_first() if one.reads_numbers or not numbers)
+        types = (one for one in types if free_text or not one.is_free_text)
         possible = (
             one for one in types if (one.fits_name(name) if requested is None else one.general == requested.name)
         )
@@ -101,8 +103,10 @@ class TableRecognition:
         missing: MissingTexts | None = None,
         decimal: str | None = None,
         day_first: bool | None = None,
+        free_text: bool = True,
     ) -> None:
-        self.requested, self.dropped, self.decimal, self.day_first = requested, dropped, decimal, day_first
+        self.requested, self.dropped, self.decimal = requested, dropped, decimal
+        self.limits: dict[str, Any] = {"day_first": day_first, "free_text": free_text}
         self.missing = missing or MissingTexts()
         self.columns: dict[str, TextRecognition] = {}
         self.numbers: dict[str, TextRecognition] = {}
@@ -129,7 +133,7 @@ class TableRecognition:
 
     def _of_texts(self, name: str) -> TextRecognition:
         if name not in self.columns:
-            self.columns[name] = TextRecognition(name, self.requested.get(name), day_first=self.day_first)
+            self.columns[name] = TextRecognition(name, self.requested.get(name), **self.limits)
         return self.columns[name]
 
     def _of_numbers(self, name: str) -> TextRecognition:

@@ -22,6 +22,7 @@ from maskdiff.encoders.table.extension import ExtendedColumn, extended_column
 from maskdiff.encoders.table.input import Header, Table, check_names, column_of, read_table
 from maskdiff.encoders.table.missing import MissingTexts
 from maskdiff.encoders.table.replaced_cells import Copy, written_cells
+from maskdiff.encoders.table.text_cells import TextCells
 from maskdiff.errors import ModelFileError
 
 Places = Sequence[int | str] | NDArray[Any]
@@ -58,13 +59,17 @@ class TableFields:
         places = self._places(table)
         values = np.empty((table.n_rows, len(self.schema)), dtype=self.schema.code_dtype)
         beyond: dict[int, FloatArray] = {}
+        texts: dict[int, TextCells] = {}
         for at, (coder, column) in enumerate(self._fields(table, places)):
             codes = coder.encode(column)
             values[:, at] = codes
             excess = coder.excess(column, codes)
             if excess is not None:
                 beyond[at] = excess
-        return Codes(values, self.schema, excess=_side_by_side(beyond, values.shape) if beyond else None)
+            if coder.column_type.is_free_text:
+                texts[at] = TextCells.of(column)
+        excess = _side_by_side(beyond, values.shape) if beyond else None
+        return Codes(values, self.schema, excess=excess, texts=texts or None)
 
     def _column(self, table: Table, place: int, name: str) -> Column:
         return self.missing.applied(column_of(table, place, name))

@@ -19,6 +19,7 @@ from maskdiff.encoders.table.column_types.dates import (
 from maskdiff.encoders.table.column_types.derived import DifferenceType, HourType, WeekdayType
 from maskdiff.encoders.table.column_types.numbered_dates import NUMBERED
 from maskdiff.encoders.table.column_types.numbers import IntegerType, NumberType
+from maskdiff.encoders.table.column_types.texts import FreeTextType
 
 __all__ = [
     "CATEGORY",
@@ -38,6 +39,7 @@ CATEGORY = CategoryType()
 # From the most general to the most special. The last that fits is taken, so a type added from outside goes first.
 COLUMN_TYPES: dict[str, ColumnType] = {
     "category": CATEGORY,
+    "text": FreeTextType(),
     "weekday": WeekdayType(),
     "hour": HourType(),
     "difference": DifferenceType(),
@@ -59,7 +61,7 @@ def general_names() -> list[str]:
     """The types that users name in `columns=`.
 
     >>> general_names()
-    ['category', 'number', 'date']
+    ['category', 'text', 'number', 'date']
     """
     return [column_type.name for column_type in COLUMN_TYPES.values() if column_type.general == column_type.name]
 

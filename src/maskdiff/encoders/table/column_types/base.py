@@ -102,6 +102,8 @@ class ColumnType:
     ordered_levels = False
     # What its keys may be; a model file with other ones is damaged.
     key_types: tuple[type, ...] = (str,)
+    # Whether its cells are sentences, judged by what they say.
+    is_free_text = False
     # The type of a column that holds this one in some batches and that one in others.
     widens_to: str | None = None
 
