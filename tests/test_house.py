@@ -14,7 +14,7 @@ import pytest
 import maskdiff
 
 SRC = Path(__file__).resolve().parents[1] / "src"
-HEAVY = ("torch", "pandas", "pyarrow", "sklearn")
+HEAVY = ("torch", "numba", "pandas", "pyarrow", "sklearn")
 
 # A folder that exists on one machine only: /home/..., C:\..., or a neighbour of the checkout.
 MACHINE_PATH = re.compile(r"(?<![\w./-])(/(home|root|Users|work|mnt|opt|tmp)/|\.\./shared\b)|\b[A-Z]:\\[A-Za-z]")

@@ -15,15 +15,20 @@ from ..slow_equations import kernel_probability
 
 CPU = torch.device("cpu")
 SIZES = [2, 3, 5, 1, 12]
-# path: up to how many fields the lattice is used, up to how many positions per field one-hot rows are dense, and how
-# many numbers may be kept to look agreements up.
-PATHS = {"lattice": (12, 48, 0), "looked up, dense votes": (0, 48, 1 << 25), "compared, sparse votes": (0, 0, 0)}
+# path: up to how many fields the lattice is used, up to how many positions per field one-hot rows are dense, how many
+# numbers may be kept to look agreements up, and whether loops are compiled.
+PATHS = {
+    "lattice": (12, 48, 0, False),
+    "patterns": (0, 48, 0, True),
+    "looked up, dense votes": (0, 48, 1 << 25, False),
+    "compared, sparse votes": (0, 0, 0, False),
+}
 
 
 @pytest.fixture(params=PATHS)
 def path(request):
     """Each way to compute the same numbers, whatever the table."""
-    return dict(zip(("free_up_to", "dense_positions", "floats_kept"), PATHS[request.param], strict=True))
+    return dict(zip(("free_up_to", "dense_positions", "floats_kept", "compiles"), PATHS[request.param], strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -204,7 +209,7 @@ def test_fitting_again_forgets_the_rows_fitted_before(path, normal):
 def test_wide_tables_take_the_products_and_agree_with_the_lattice():
     normal = codes_of(np.random.default_rng(0).integers(0, 2, (80, 13)))
     views = views_of(normal.take(slice(0, 5)), random_hidden(5, 4, 13))
-    products = fit(normal).log_prob(views)
+    products = fit(normal, compiles=False).log_prob(views)
     hidden = views.hidden
     torch.testing.assert_close(
         products[hidden], fit(normal, free_up_to=13).log_prob(views)[hidden], rtol=1e-4, atol=1e-4

@@ -5,10 +5,10 @@ is G(V), and since a hidden cell j that agrees keeps its factor 1 where one that
 
     p(x_j | V) = (G(V + j) / G(V) - q) / (1 - q).
 
-Narrow tables: G for every subset V follows from how many reference rows agree with the row on each subset A, by one
-butterfly per field, so all 2^F masks cost little more than one. Wide tables: a reference row matters to a row only
-through the fields they agree on, so the masks meet these F numbers in one product, and the votes of the hidden fields
-are another; how many codes a field has does not count. Equal reference rows are kept once, with their number.
+Narrow tables: G for every subset V (see `kernel_lattice`), so all 2^F masks cost little more than one. Wide tables: a
+reference row matters to a row only through the fields they agree on, so the masks meet these F numbers in one product,
+and the votes of the hidden fields are another; how many codes a field has does not count. A CPU takes a shorter way,
+where numba can compile it (see `kernel_patterns`). Equal reference rows are kept once, with their number.
 B rows, K views, R = B * K, F fields, N reference rows, P positions (see layout).
 """
 
@@ -30,7 +30,9 @@ from maskdiff.codes import Codes, IntArray, Schema, distinct_rows
 from maskdiff.errors import SettingError
 from maskdiff.masking import MaskedViews
 from maskdiff.reconstructors.base import State
+from maskdiff.reconstructors.kernel_lattice import agreeing_subsets, answers_of_lattice, subset_counts
 from maskdiff.reconstructors.layout import Layout
+from maskdiff.reconstructors.loops import in_threads, load_loops
 from maskdiff.reconstructors.reference import ReferenceRows
 from maskdiff.state import Parameters, arguments_from_plain, arguments_to_plain
 from maskdiff.state.tensors import Tensors
@@ -38,6 +40,7 @@ from maskdiff.state.tensors import Tensors
 # Outside these bounds exp(-bandwidth) is 1 or 0 to every digit, and ratios of votes have no value.
 BANDWIDTHS = (1e-6, 1000.0)
 _LEAST = 1e-30
+_PATTERNS = "maskdiff.reconstructors.kernel_patterns"
 
 
 @dataclass(eq=False)
@@ -48,6 +51,8 @@ class KernelReconstructor(Parameters):
 
     # Up to this many fields all masks are answered from the lattice of subsets, at no extra cost.
     free_up_to: ClassVar[int] = 12
+    # Whether a CPU may use compiled loops.
+    compiles: ClassVar[bool] = True
     # Few enough to stay in a processor's cache; enough to keep an accelerator, or a product with many codes, busy.
     floats_at_once: ClassVar[int] = 1 << 19
     floats_on_a_device: ClassVar[int] = 1 << 27
@@ -87,7 +92,7 @@ class KernelReconstructor(Parameters):
         fitted.layout = Layout(schema.sizes).to(fitted.codes_NF.device)
         fitted.sizes = schema.sizes
         fitted.leave_one_out = False
-        fitted._one_hot = fitted._look_up_PN = None
+        fitted._one_hot = fitted._look_up_PN = fitted._compacted = None
         return fitted
 
     def left_out(self) -> Self:
@@ -112,8 +117,11 @@ class KernelReconstructor(Parameters):
 
     def log_prob(self, views: MaskedViews) -> Tensor:
         """log p(true code | visible cells), shape (B, K, F)."""
-        narrow = len(self.sizes) <= self.free_up_to and self.codes_NF.device.type != "mps"
-        return self._from_lattice(views) if narrow else self._from_agreements(views)
+        device = self.codes_NF.device.type
+        if len(self.sizes) <= self.free_up_to and device != "mps":
+            return self._from_lattice(views)
+        patterns = load_loops(_PATTERNS) if self.compiles and device == "cpu" else None
+        return self._from_agreements(views) if patterns is None else self._from_patterns(views, patterns)
 
     def most_likely(self, views: MaskedViews) -> tuple[Tensor, Tensor]:
         """The code it would have guessed for each cell, and its log-probability, each (B, K, F)."""
@@ -131,23 +139,39 @@ class KernelReconstructor(Parameters):
 
     def _from_lattice(self, views: MaskedViews) -> Tensor:
         """All answers from G on the lattice of subsets."""
-        q = math.exp(-self.bandwidth)
-        weight_BS = _agreeing(self.codes_NF, self.counts_N, views.codes_BF, self.sizes)
-        bit_F = 1 << torch.arange(len(self.sizes), device=weight_BS.device)
-        if self.leave_one_out:  # before the butterflies, where counts are whole numbers and nothing is lost to rounding
-            weight_BS -= _agreeing_with_itself(views, bit_F).double()
-        for j in range(len(self.sizes)):  # the butterfly of field j: agree -> 1, disagree -> q
-            without, with_j = weight_BS.unflatten(1, (-1, 2, 1 << j)).unbind(dim=2)
-            with_j.mul_(1 - q).add_(without, alpha=q)
-        seen = (views.visible * bit_F).sum(dim=2)
-        total = _look_up(weight_BS, seen).clamp_min_(torch.finfo(weight_BS.dtype).tiny)
-        answer = torch.empty(views.n_rows, views.n_views, len(self.sizes), device=weight_BS.device)
-        for j in range(len(self.sizes)):  # one field at a time keeps the double-precision numbers few
-            ratio = _look_up(weight_BS, seen | 1 << j).div_(total)
-            answer[:, :, j] = ratio.sub_(q).div_(1 - q)
-        return answer.clamp_min_(_LEAST).log_()
+        count_BS = subset_counts(self.codes_NF, self.counts_N, views.codes_BF, self.sizes)
+        if self.leave_one_out:  # while counts are whole numbers and nothing is lost to rounding
+            count_BS -= agreeing_subsets(views.codes_BF, _own_codes(views))
+        return answers_of_lattice(count_BS, views.visible, math.exp(-self.bandwidth)).clamp_min_(_LEAST).log_()
 
     # Wide tables -----------------------------------------------------------------------------------------------------
+
+    def _from_patterns(self, views: MaskedViews, patterns: Any) -> Tensor:
+        """All answers from patterns of agreement; rows that are too far from all reference rows by products."""
+        codes_FN, counts_N = self._compact()
+        rows_BF, visible = views.codes_BF.numpy().astype(codes_FN.dtype), np.ascontiguousarray(views.visible.numpy())
+        own_B = self._own_places(_own_codes(views)).numpy() if self.leave_one_out else np.full(len(rows_BF), -1)
+        answer = torch.empty(views.n_rows, views.n_views, len(self.sizes))
+        answer_BKF, answered_B, q = answer.numpy(), np.empty(len(rows_BF), np.bool_), math.exp(-self.bandwidth)
+
+        def answer_run(run: slice) -> None:
+            shown = visible if len(visible) == 1 else visible[run]
+            answered_B[run] = patterns.answer_rows(
+                codes_FN, counts_N, rows_BF[run], shown, own_B[run], q, answer_BKF[run]
+            )
+
+        in_threads(answer_run, len(rows_BF))
+        answer.clamp_min_(_LEAST).log_()
+        for b in np.flatnonzero(~answered_B).tolist():
+            answer[b] = self._from_agreements(views.rows(b, b + 1))[0]
+        return answer
+
+    def _compact(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """The reference rows in as few bytes as their codes need, field by field, and their numbers."""
+        if self._compacted is None:
+            codes_FN = self.codes_NF.T.numpy().astype(np.min_scalar_type(int(self.sizes.max()) - 1))
+            self._compacted = np.ascontiguousarray(codes_FN), self.counts_N.numpy().astype(np.float64)
+        return self._compacted
 
     def _from_agreements(self, views: MaskedViews) -> Tensor:
         """All answers from the fields on which the reference rows agree with the row."""
@@ -229,54 +253,9 @@ class KernelReconstructor(Parameters):
     leave_one_out: bool = field(init=False, repr=False, default=False)
     _one_hot: Tensor | None = field(init=False, repr=False, default=None)
     _look_up_PN: Tensor | None = field(init=False, repr=False, default=None)
-
-
-def _look_up(table_BS: Tensor, index: Tensor) -> Tensor:
-    """Each row's entries at `index`, (1 or B, I) -> (B, I)."""
-    return table_BS[:, index[0]] if len(index) == 1 else table_BS.gather(1, index)
+    _compacted: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None = field(init=False, repr=False, default=None)
 
 
 def _own_codes(views: MaskedViews) -> Tensor:
     """The rows as they stand among the reference rows, (B, F); values only one row had are replaced by others."""
     return views.codes_BF if views.own_BF is None else views.own_BF
-
-
-def _agreeing_with_itself(views: MaskedViews, bit_F: Tensor) -> Tensor:
-    """Whether each row, as it stands among the reference rows, agrees with the query on each subset, (B, 2^F)."""
-    differs_B = ((_own_codes(views) != views.codes_BF) * bit_F).sum(dim=1)
-    subsets_S = torch.arange(1 << len(bit_F), device=bit_F.device)
-    return (differs_B[:, None] & subsets_S) == 0
-
-
-def _agreeing(reference_NF: Tensor, counts_N: Tensor, rows_BF: Tensor, sizes: np.ndarray[Any, Any]) -> Tensor:
-    """How many reference rows agree with each row on each subset of fields, (B, 2^F), subset S as the bits of S.
-
-    Subsets are visited depth first. A subset's groups of agreeing reference rows are its parent's, split by one more
-    field: one count over (group, code) and one look-up, with no sorting, since there are never more groups than rows.
-    """
-    n_fields = len(sizes)
-    # One subset or field after the other is read and written: they go first, so that each is one piece.
-    table_SB = torch.empty(1 << n_fields, len(rows_BF), dtype=torch.float64, device=rows_BF.device)
-    reference_FN, rows_FB = reference_NF.T.contiguous(), rows_BF.T.contiguous()
-    counts_N = counts_N.double()
-
-    def visit(subset: int, field_: int, group_N: Tensor, group_B: Tensor, n_groups: int, all_counts: Tensor) -> None:
-        table_SB[subset] = all_counts
-        for j in range(field_, n_fields):
-            size = int(sizes[j])
-            cell_N = group_N * size + reference_FN[j]
-            # Rows that agree with no reference row so far sit in group 0, whose count is 0.
-            cell_B = group_B * size + rows_FB[j]
-            counts = torch.bincount(cell_N, weights=counts_N, minlength=n_groups * size)
-            counts[:size] = 0
-            if j == n_fields - 1:  # half of all subsets: there is nothing left to split them by
-                table_SB[subset | 1 << j] = counts[cell_B]
-                return
-            filled = counts > 0
-            name = filled.cumsum(0) * filled
-            visit(subset | 1 << j, j + 1, name[cell_N], name[cell_B], int(filled.sum()) + 1, counts[cell_B])
-
-    everyone = torch.ones_like(counts_N, dtype=torch.int64)
-    total = counts_N.sum().expand(len(rows_BF))
-    visit(0, 0, everyone, torch.ones(len(rows_BF), dtype=torch.int64, device=rows_BF.device), 2, total)
-    return table_SB.T.contiguous()

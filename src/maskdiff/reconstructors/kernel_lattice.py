@@ -1,0 +1,80 @@
+"""The kernel of a narrow table, for all masks at once.
+
+G(V) = sum over reference rows of q^(cells of V they disagree on), for every subset V of the fields, follows from how
+many reference rows agree with the row on each subset, by one butterfly per field. See `kernel` for what G is good for.
+B rows, K views, F fields, N reference rows, S = 2^F subsets, each the bits of its number.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+def answers_of_lattice(count_BS: Tensor, visible: Tensor, q: float) -> Tensor:
+    """p(true code | visible cells), (B, K, F), from the number of reference rows that agree on each subset."""
+    n_fields, weight_BS = visible.shape[2], count_BS
+    for j in range(n_fields):  # the butterfly of field j: agree -> 1, disagree -> q
+        without, with_j = weight_BS.unflatten(1, (-1, 2, 1 << j)).unbind(dim=2)
+        with_j.mul_(1 - q).add_(without, alpha=q)
+    seen = (visible * _bits(n_fields, weight_BS.device)).sum(dim=2)
+    total = _look_up(weight_BS, seen).clamp_min_(torch.finfo(weight_BS.dtype).tiny)
+    answer = torch.empty(len(weight_BS), visible.shape[1], n_fields, device=weight_BS.device)
+    for j in range(n_fields):  # one field at a time keeps the double-precision numbers few
+        ratio = _look_up(weight_BS, seen | 1 << j).div_(total)
+        answer[:, :, j] = ratio.sub_(q).div_(1 - q)
+    return answer
+
+
+def agreeing_subsets(codes_BF: Tensor, others_BF: Tensor) -> Tensor:
+    """Whether each row agrees with the other one on each subset, as 0.0 and 1.0, (B, S)."""
+    bit_F = _bits(codes_BF.shape[1], codes_BF.device)
+    differs_B = ((others_BF != codes_BF) * bit_F).sum(dim=1)
+    subsets_S = torch.arange(1 << len(bit_F), device=bit_F.device)
+    return ((differs_B[:, None] & subsets_S) == 0).double()
+
+
+def _bits(n_fields: int, device: torch.device) -> Tensor:
+    return 1 << torch.arange(n_fields, device=device)
+
+
+def _look_up(table_BS: Tensor, index: Tensor) -> Tensor:
+    """Each row's entries at `index`, (1 or B, I) -> (B, I)."""
+    return table_BS[:, index[0]] if len(index) == 1 else table_BS.gather(1, index)
+
+
+def subset_counts(reference_NF: Tensor, counts_N: Tensor, rows_BF: Tensor, sizes: np.ndarray[Any, Any]) -> Tensor:
+    """How many reference rows agree with each row on each subset of fields, (B, 2^F), subset S as the bits of S.
+
+    Subsets are visited depth first. A subset's groups of agreeing reference rows are its parent's, split by one more
+    field: one count over (group, code) and one look-up, with no sorting, since there are never more groups than rows.
+    """
+    n_fields = len(sizes)
+    # One subset or field after the other is read and written: they go first, so that each is one piece.
+    table_SB = torch.empty(1 << n_fields, len(rows_BF), dtype=torch.float64, device=rows_BF.device)
+    reference_FN, rows_FB = reference_NF.T.contiguous(), rows_BF.T.contiguous()
+    counts_N = counts_N.double()
+
+    def visit(subset: int, field_: int, group_N: Tensor, group_B: Tensor, n_groups: int, all_counts: Tensor) -> None:
+        table_SB[subset] = all_counts
+        for j in range(field_, n_fields):
+            size = int(sizes[j])
+            cell_N = group_N * size + reference_FN[j]
+            # Rows that agree with no reference row so far sit in group 0, whose count is 0.
+            cell_B = group_B * size + rows_FB[j]
+            counts = torch.bincount(cell_N, weights=counts_N, minlength=n_groups * size)
+            counts[:size] = 0
+            if j == n_fields - 1:  # half of all subsets: there is nothing left to split them by
+                table_SB[subset | 1 << j] = counts[cell_B]
+                return
+            filled = counts > 0
+            name = filled.cumsum(0) * filled
+            visit(subset | 1 << j, j + 1, name[cell_N], name[cell_B], int(filled.sum()) + 1, counts[cell_B])
+
+    everyone = torch.ones_like(counts_N, dtype=torch.int64)
+    total = counts_N.sum().expand(len(rows_BF))
+    visit(0, 0, everyone, torch.ones(len(rows_BF), dtype=torch.int64, device=rows_BF.device), 2, total)
+    return table_SB.T.contiguous()
