@@ -57,6 +57,14 @@ def test_titles_above_the_header_and_empty_rows_are_left_out(tmp_path):
     assert table["id"].to_pylist() == [1, 2]
 
 
+def test_rows_that_repeat_the_header_are_left_out_with_a_notice(tmp_path):
+    rows = [*CLAIMS[:2], CLAIMS[0], CLAIMS[2], CLAIMS[0]]
+    with pytest.warns(ReadingWarning, match="rows that repeat the names of the columns left out: 2"):
+        table = texts(workbook(tmp_path / "a.xlsx", Claims=rows))
+    assert table["id"].to_pylist() == [1, 2]
+    assert table.schema.field("amount").type == pa.float64()
+
+
 def test_a_sheet_is_read_by_its_name(tmp_path):
     path = workbook(tmp_path / "a.xlsx", First=[["x"], ["a"]], Second=[["y"], ["b"]], Empty=[])
     assert texts(path, sheet="Second").to_pydict() == {"y": ["b"]}

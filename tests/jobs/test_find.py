@@ -158,9 +158,11 @@ def test_of_large_files_a_sample_is_learned_from_and_all_rows_are_judged(path, t
     assert len(set(pd.read_csv(tmp_path / "f.csv")["row"] - 1) & set(ODD)) >= 4
 
 
-def test_a_search_that_was_killed_goes_on_where_it_was(path, tmp_path):
+def test_a_search_that_was_killed_goes_on_where_it_was(table, tmp_path):
     """In the second round, say; trainings that were done are not repeated, and the rows found are the same."""
-    network = MLPReconstructor(8, 2, training=Training(Steps(12), look_every=3))
+    path = str(tmp_path / "rows.csv")
+    table[:60].to_csv(path, index=False)
+    network = MLPReconstructor(8, 2, training=Training(Steps(4), look_every=2))
     detector = TableDetector(network, progress=False)
 
     def search(name, *, resume=False, callback=None):
@@ -179,6 +181,6 @@ def test_a_search_that_was_killed_goes_on_where_it_was(path, tmp_path):
     left = [file.name for file in Checkpoints(str(tmp_path / "killed")).files]
     assert left[:2] == ["killed.1-1", "killed.1-2"]
     stores = search("killed", resume=True)
-    assert [one.resumed_at for one in stores.made[:7]] == [12] * 7
+    assert [one.resumed_at for one in stores.made[:7]] == [4] * 7
     assert (tmp_path / "killed.csv").read_text() == (tmp_path / "whole.csv").read_text()
     assert not stores.files

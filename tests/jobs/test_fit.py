@@ -10,8 +10,9 @@ import pytest
 import maskdiff
 from maskdiff import MLPReconstructor, ProbeGrid, Steps, TableDetector, TextDetector, TransformerReconstructor
 from maskdiff.encoders.table.encoder import TableEncoder
-from maskdiff.errors import ColumnError, InputError, SettingError, UnknownColumnError
-from maskdiff.jobs import ColumnOptions, DetectorSettings, Labels, fit_file, fit_summary
+from maskdiff.errors import ColumnError, InputError, ReadingWarning, SettingError, UnknownColumnError
+from maskdiff.io import open_rows
+from maskdiff.jobs import ColumnOptions, DetectorSettings, Labels, NormalTokenRows, fit_file, fit_summary
 
 from ..conftest import make_connections
 
@@ -42,6 +43,16 @@ def test_only_normal_rows_are_learned_from_and_never_their_label(normal, path):
     fitted = fit_file(path, detector=TableDetector("kernel"), labels=Labels("odd"))
     expected = TableDetector("kernel").fit(normal[20:])
     assert fitted.calibration_.scores.tolist() == expected.calibration_.scores.tolist()
+
+
+def test_rows_without_a_label_are_left_out_with_a_notice(normal, tmp_path):
+    labelled = normal.assign(odd=[None] * 3 + [1] * 17 + [0] * (len(normal) - 20), note="a b")
+    labelled.to_csv(tmp_path / "rows.csv", index=False)
+    with pytest.warns(ReadingWarning, match="rows without a label in 'odd' left out: 3") as caught:
+        fit_file(str(tmp_path / "rows.csv"), detector=TableDetector("kernel"), labels=Labels("odd"))
+    assert len([one for one in caught if one.category is ReadingWarning]) == 1
+    with open_rows(str(tmp_path / "rows.csv")) as file, pytest.warns(ReadingWarning, match="left out: 3"):
+        assert NormalTokenRows(file, "note", Labels("odd")).n_rows == len(normal) - 20
 
 
 def test_the_detector_that_was_given_is_left_as_it_was(path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -111,3 +112,13 @@ def test_a_failing_report_leaves_no_file_behind(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         write_report(connections_detector(), make_connections(5, 1).drop(columns="flag"), tmp_path / "report.html")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_that_a_rule_dismisses_are_not_drawn_above_the_threshold() -> None:
+    detector, rows = copy.copy(connections_detector()), odd_connections(60)
+    alarms = np.flatnonzero(detector.judge(rows).is_anomaly)
+    detector.dismiss(rows.iloc[alarms[:1]])
+    builder = ReportBuilder(detector).add(rows)
+    assert builder.n_dismissed >= 1
+    assert builder.scores.alarms == builder.n_alarms == len(alarms) - builder.n_dismissed
+    assert "above the threshold that a rule dismisses" in builder.html()

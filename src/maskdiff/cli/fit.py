@@ -215,7 +215,8 @@ def _described(column: dict[str, Any]) -> tuple[str, ...]:
         return column["name"], f"left out: {column['left_out']}", "", missing
     name = column["type"]
     unit = name if name in _READ_AS else COLUMN_TYPES[name].unit
-    return column["name"], _READ_AS.get(name, name), f"{column['codes']:,} {unit}", missing
+    single = f"{unit[:-3]}y" if unit.endswith("ies") else unit.removesuffix("s")
+    return column["name"], _READ_AS.get(name, name), counted(column["codes"], single), missing
 
 
 def _example(column: dict[str, Any]) -> str:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # Where nobody reads along, lines are not cut to the width of a screen.
 _WIDE = 200
+# A search has dozens of stages; the latest are shown.
+_STAGES = 4
 
 
 @dataclass
@@ -138,6 +140,8 @@ class Output:
             def draw(progress: Progress) -> None:
                 if progress.stage not in tasks:
                     tasks[progress.stage] = bars.add_task(progress.stage, total=None, loss="")
+                    for task in [*tasks.values()][:-_STAGES]:
+                        bars.update(task, visible=False)
                 loss = "" if progress.held_out_loss is None else f"held-out loss {progress.held_out_loss:.4f}"
                 total = progress.total or None
                 bars.update(tasks[progress.stage], completed=progress.done, total=total, loss=loss)

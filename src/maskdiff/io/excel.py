@@ -20,7 +20,7 @@ _FULL = 0.8
 
 
 class ExcelRows(CellRows):
-    """The rows of one sheet below its header; rows above the header and empty rows are left out."""
+    """The rows of one sheet below its header; rows above it, those that repeat it, and empty ones are left out."""
 
     def __init__(self, source: ByteSource, reading: ReadOptions) -> None:
         self.sheet = _sheet(source, reading)
@@ -37,6 +37,10 @@ class ExcelRows(CellRows):
         if titles:
             _warn(f"{name}: rows above the header left out: {titles}.")
         names = [*rows[above], *[None] * self.width][: self.width]
+        self.header = names if header else None
+        repeated = sum(cells == self.header for cells in self._filled())
+        if repeated:
+            _warn(f"{name}: rows that repeat the names of the columns left out: {repeated}.")
         super().__init__(name, [_name(cell, at, header) for at, cell in enumerate(names)], reading)
 
     def _has_header(self, rows: list[list[Any]], name: str) -> bool:
@@ -47,6 +51,10 @@ class ExcelRows(CellRows):
         return False
 
     def cells(self) -> Iterator[list[Any]]:
+        return (cells for cells in self._filled() if cells != self.header)
+
+    def _filled(self) -> Iterator[list[Any]]:
+        """The rows below the header that hold anything."""
         for row in islice(self.sheet.iter_rows(), self.first, None):
             cells = [_cell(cell) for cell in row[: self.width]]
             if any(cell is not None for cell in cells):

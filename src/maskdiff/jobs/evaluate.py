@@ -11,12 +11,12 @@ import numpy as np
 
 from maskdiff.checks import Check, CheckCounts, run_checks
 from maskdiff.codes import BoolArray, FloatArray
-from maskdiff.errors import InputError, NoEvidenceWarning, ReadingWarning
+from maskdiff.errors import InputError, NoEvidenceWarning
 from maskdiff.io.formats import open_rows
 from maskdiff.io.rows import ReadOptions, RowFile, SkippedLines
 from maskdiff.jobs.curves import check_picture, draw_curves
 from maskdiff.jobs.models import Model, as_detector, model_path
-from maskdiff.jobs.rows.labels import Labels
+from maskdiff.jobs.rows.labels import Labels, warn_of_unlabelled
 from maskdiff.jobs.rows.model import rows_for
 from maskdiff.jobs.rows.table import place_of
 from maskdiff.progress import Callback, Progress
@@ -141,9 +141,7 @@ def _labelled_scores(
         raise InputError(
             f"every row is normal: {labels.column!r} is always {labels.normal_names}. Anomalies are needed too."
         )
-    if done > len(is_odd):
-        message = f"{file.name}: rows without a label in {labels.column!r} left out: {done - len(is_odd):,}."
-        warnings.warn(ReadingWarning(message), stacklevel=2)
+    warn_of_unlabelled(file.name, labels.column, done - len(is_odd))
     return np.concatenate(scores), is_odd, np.concatenate(alarms)
 
 

@@ -67,7 +67,7 @@ class ReportBuilder:
         self.threshold = detector.threshold(self.rate)
         self.content = ROW_CONTENTS[detector.encoder_.parts](detector)
         self.check_counts = CheckCounts(detector, false_alarm_rate=self.rate)
-        self.n_rows = self.n_alarms = self.n_empty = 0
+        self.n_rows = self.n_alarms = self.n_empty = self.n_dismissed = 0
         self.first_row: int | None = None
         self.highest_score = 0.0
         self.scores = ScoreHistogram(self.threshold)
@@ -123,9 +123,12 @@ class ReportBuilder:
         return self.n_rows - self.n_empty
 
     def _count(self, rows: ReportRows, verdicts: Verdicts) -> None:
-        scores = verdicts.alarm_score[~np.isnan(verdicts.alarm_score)]
-        self.n_empty += rows.n_rows - len(scores)
+        judged, dismissed = ~np.isnan(verdicts.alarm_score), verdicts.dismissed_by > 0
+        self.n_empty += rows.n_rows - int(judged.sum())
+        self.n_dismissed += int(dismissed.sum())
         self.n_alarms += int(verdicts.is_anomaly.sum())
+        # A row that a rule dismisses is above the threshold, and no alarm.
+        scores = verdicts.alarm_score[judged & ~dismissed]
         self.highest_score = max(self.highest_score, float(scores.max(initial=0.0)))
         self.scores.add(scores)
         self.rates.add(verdicts.alarm_score[~np.isnan(verdicts.alarm_score) & verdicts.listed])

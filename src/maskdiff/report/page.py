@@ -150,6 +150,7 @@ def summary_numbers(builder: ReportBuilder) -> dict[str, Any]:
         "unit_short": unit_short,
         "n_rows": builder.n_rows,
         "n_empty": builder.n_empty,
+        "n_dismissed": builder.n_dismissed,
         "n_judged": builder.n_judged,
         "n_alarms": builder.n_alarms,
         "alarm_share": builder.n_alarms / max(1, builder.n_judged),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from maskdiff.codes import BoolArray
 from maskdiff.encoders.table.cells import BOOLEANS, parse_number
 from maskdiff.encoders.table.missing import MISSING
-from maskdiff.errors import InputError, SettingError
+from maskdiff.errors import InputError, ReadingWarning, SettingError
 from maskdiff.io.cell_texts import as_texts
 
 Key = str | int | float
@@ -38,6 +39,7 @@ class Labels:
         self.normal = {label_key(value) for value in normal}
         self.normal_names = ", ".join(normal) or "0"
         self.seen: Counter[str] = Counter()
+        self.n_unlabelled = 0
 
     def is_normal(self, cells: pa.Array) -> BoolArray:
         """Which rows are normal; a row without label is not."""
@@ -53,6 +55,7 @@ class Labels:
         for place, count in zip(*np.unique(index[index >= 0], return_counts=True), strict=True):
             self.seen[texts[place]] += int(count)
         found: NDArray[np.int64] = np.array([*map(self._code, texts), -1], dtype=np.int64)[index]
+        self.n_unlabelled += int((found < 0).sum())
         return found
 
     def _code(self, text: str) -> int:
@@ -70,6 +73,12 @@ class Labels:
         if not any(self._code(text) == 0 for text in self.seen):
             held = ", ".join(repr(text) for text, _ in self.seen.most_common(_MOST_NAMED)) or "no value at all"
             raise InputError(f"no row is normal: {self.column!r} is never {self.normal_names}; it holds {held}.")
+
+
+def warn_of_unlabelled(name: str, column: str, number: int) -> None:
+    """A warning that names how many rows of a file were left out because nobody labelled them."""
+    if number:
+        warnings.warn(ReadingWarning(f"{name}: rows without a label in {column!r} left out: {number:,}."), stacklevel=2)
 
 
 def is_value(cells: pa.Array, value: str) -> BoolArray:

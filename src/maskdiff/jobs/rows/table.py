@@ -15,7 +15,7 @@ from maskdiff.encoders.table.encoder_settings import DROP
 from maskdiff.errors import ReadingWarning, UnknownColumnError
 from maskdiff.io.cell_texts import as_texts
 from maskdiff.io.rows import RowFile
-from maskdiff.jobs.rows.labels import Labels
+from maskdiff.jobs.rows.labels import Labels, warn_of_unlabelled
 from maskdiff.progress import Callback, Progress
 
 _TOTAL = re.compile(r"(?i)(grand |sub)?totals?\b|sum\b|summen?\b|gesamt|insgesamt|totaux\b|totale?s?\b|somme\b|suma\b")
@@ -49,6 +49,8 @@ class NormalTableRows:
     def batches(self) -> Iterator[pa.Table]:
         """The rows; columns to be dropped are there in name only."""
         file_names, n_rows, last = self.rows.schema.names, 0, None
+        if self.labels is not None:
+            self.labels.n_unlabelled = 0
         for batch in self._normal_batches():
             last = batch.slice(batch.num_rows - 1) if batch.num_rows else last
             cells = {file_names[at]: as_single(batch.column(file_names[at])) for at in self.used}
@@ -57,6 +59,8 @@ class NormalTableRows:
             yield pa.table({name: cells.get(name, nothing) for name in self.names})
         if self.labels is not None:
             self.labels.check_any_normal()
+            if not self.all_seen:
+                warn_of_unlabelled(self.rows.name, self.labels.column, self.labels.n_unlabelled)
         if last is not None and not self.all_seen:
             warn_of_total(last, self.rows.name)
         self.n_rows, self.all_seen = n_rows, True

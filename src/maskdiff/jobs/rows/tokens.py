@@ -15,7 +15,7 @@ from maskdiff.encoders.tokens.input import TokenRows
 from maskdiff.errors import UnknownColumnError
 from maskdiff.io.cell_texts import as_texts
 from maskdiff.io.rows import RowFile
-from maskdiff.jobs.rows.labels import Labels
+from maskdiff.jobs.rows.labels import Labels, warn_of_unlabelled
 from maskdiff.jobs.rows.table import place_of
 from maskdiff.progress import Callback, Progress
 
@@ -43,6 +43,7 @@ class NormalTokenRows:
                 callback(Progress("reading", done, rows.n_rows or 0))
         if labels is not None:
             labels.check_any_normal()
+            warn_of_unlabelled(rows.name, labels.column, labels.n_unlabelled)
         self.token_rows = TokenRows(values, np.concatenate(numbers), named=True)
         self.n_rows = self.token_rows.n_rows
 
