@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from maskdiff import (
         bench,
         calibration,
+        cascade,
         checks,
         codes,
         datasets,
@@ -88,6 +89,7 @@ _HOMES = {
 _ROOMS = (
     "bench",
     "calibration",
+    "cascade",
     "checks",
     "codes",
     "datasets",
@@ -135,6 +137,7 @@ __all__ = [
     "TransformerReconstructor",
     "bench",
     "calibration",
+    "cascade",
     "checks",
     "codes",
     "datasets",

@@ -76,6 +76,7 @@ def fit(
     contamination: Annotated[
         str | None, typer.Option(metavar="auto|SHARE", help="Of a table: how many of the rows may be anomalies.")
     ] = None,
+    effort: options.Effort = None,
     seed: Annotated[int, typer.Option(help="Equal seeds give equal models.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, ...")] = "auto",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a training that was interrupted.")] = False,
@@ -102,7 +103,7 @@ def fit(
     options.check_file(out)
     output.outputs = [out]
     others: dict[str, Any] = {"preset": preset, "aggregate": aggregate, "false_alarm_rate": false_alarm_rate}
-    others |= {"objective": objective}
+    others |= {"objective": objective, "effort": options.effort_of(effort)}
     others |= {"device": device, "seed": seed, "progress": False}
     settings = DetectorSettings(
         text=text,

@@ -109,6 +109,14 @@ FalseAlarmRate = Annotated[
     float | None,
     typer.Option("--false-alarm-rate", help="Share of normal rows that may be called anomalies; 0.01 unless given."),
 ]
+Effort = Annotated[
+    str | None,
+    typer.Option(
+        "--effort",
+        metavar="auto|alarms|full|SHARE",
+        help="Which rows get the whole grid of probes: those that may be alarms, all, or a share of normal ones.",
+    ),
+]
 LabelColumn = Annotated[str, typer.Option("--label", metavar="NAME", help="The column that says what a row is.")]
 NormalValues = Annotated[
     list[str] | None,
@@ -154,6 +162,14 @@ def share_of_odd_rows(given: str | None) -> float | str | None:
     except ValueError:
         message = f"contamination is the share of odd rows, such as 0.05, or auto; got {given!r}."
         raise SettingError(message, setting="contamination") from None
+
+
+def effort_of(given: str | None) -> str | float | None:
+    """A share where it is a number; a name stays one."""
+    try:
+        return None if given is None else float(given)
+    except ValueError:
+        return given
 
 
 def condition(where: str | None) -> tuple[str, str] | None:

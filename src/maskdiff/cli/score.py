@@ -33,6 +33,7 @@ def score(
         str | None,
         typer.Option("--cells", metavar="FILE", help="List the cells of a table that are odd alone."),
     ] = None,
+    effort: options.Effort = None,
     prefix: Annotated[str, typer.Option(help="Before the names of the columns that are added.")] = "",
     safe_for_spreadsheets: Annotated[
         bool, typer.Option("--safe-for-spreadsheets", help="Defuse cells that a spreadsheet would run as formulas.")
@@ -64,7 +65,8 @@ def score(
         options.check_file(cells)
     output.to_stderr, output.outputs = out == "-", [out, *([] if cells is None else [cells])]
     began = time.monotonic()
-    choice = ScoreOptions(explain, only_anomalies, top, false_alarm_rate, false_discovery_rate, prefix)
+    rates = (false_alarm_rate, false_discovery_rate)
+    choice = ScoreOptions(explain, only_anomalies, top, *rates, prefix, options.effort_of(effort))
     reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query)
     writing = WriteOptions(out_format, None, safe_for_spreadsheets)
     with output.progress() as progress:

@@ -154,6 +154,7 @@ class Detector(OutlierMixin, Explaining, Feedback, Learner):  # type: ignore[mis
             rule,
             cells,
             found.by_term,
+            looks=found.looks,
         )
         return replace(verdicts, oddity=self._oddity(verdicts))
 
@@ -195,7 +196,7 @@ class Detector(OutlierMixin, Explaining, Feedback, Learner):  # type: ignore[mis
         check_is_fitted(self)
         codes = self.encoder_.encode(X)
         with listening(self.progress) as callback:
-            return codes, self.evidence_.weigh(codes, callback=callback)
+            return codes, self._weigh(codes, callback=callback)
 
     # Notebooks -------------------------------------------------------------------------------------------------------
 
@@ -227,7 +228,9 @@ class Detector(OutlierMixin, Explaining, Feedback, Learner):  # type: ignore[mis
             "cells": cells,
         }
         parts = named(tensors, "evidence") | named(hashes, "fingerprint") | named(of_cells, "cells")
-        return plain, parts | {"calibration": torch.from_numpy(self.calibration_.scores.copy())}
+        looks, of_looks = self._looks_to_state()
+        scores = torch.from_numpy(self.whole_grid_calibration_.scores.copy())
+        return plain | {"looks": looks}, parts | named(of_looks, "looks") | {"calibration": scores}
 
     def _cells_to_state(self) -> State:
         """What was learned about single cells: here nothing."""
@@ -240,11 +243,11 @@ class Detector(OutlierMixin, Explaining, Feedback, Learner):  # type: ignore[mis
     @classmethod
     def from_state(cls, plain: Any, tensors: Tensors) -> Self:
         """The detector that `to_state` described; everything is checked, nothing is taken on trust."""
-        wanted = {"settings", "probes", "encoder", "evidence", "fingerprint", "dismissals", "cells"}
+        wanted = {"settings", "probes", "encoder", "evidence", "fingerprint", "dismissals", "cells", "looks"}
         check(isinstance(plain, dict) and set(plain) == wanted, "it does not describe a detector completely")
-        parts, hashes, of_cells = (under(tensors, name) for name in ("evidence", "fingerprint", "cells"))
-        inside = (*named(parts, "evidence"), *named(hashes, "fingerprint"), *named(of_cells, "cells"))
-        check_names(tensors, "calibration", *inside)
+        names = ("evidence", "fingerprint", "cells", "looks")
+        parts, hashes, of_cells, of_looks = (under(tensors, name) for name in names)
+        check_names(tensors, "calibration", *(key for name in names for key in named(under(tensors, name), name)))
         detector = cls(**arguments_from_plain(cls, plain["settings"], without=_NOT_STORED))
         detector._check_settings()
         detector.encoder_ = cls._encoder.from_state(plain["encoder"])
@@ -260,7 +263,8 @@ class Detector(OutlierMixin, Explaining, Feedback, Learner):  # type: ignore[mis
         detector.reconstructor_ = main.reconstructor
         detector._check_learned()
         detector._cells_from_state(plain["cells"], of_cells)
-        detector.adopt_calibration(Calibration.from_state(tensors["calibration"]))
+        calibration = Calibration.from_state(tensors["calibration"])
+        detector.adopt_calibration(calibration, detector._looks_from_state(plain["looks"], of_looks, len(calibration)))
         return detector
 
     # scikit-learn's names and signs: lower = more anomalous ----------------------------------------------------------

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.calibration import CellCalibration
+from maskdiff.cascade import RowAlarms
 from maskdiff.codes import Codes, FloatArray
 from maskdiff.detectors.base import Detector
 from maskdiff.detectors.cell_alarms import CellAlarms, CellVerdicts, FoldCells, joined
@@ -48,10 +49,23 @@ class CellDetector(TextEvidence, Detector):
         log_odds = self._with_text_odds(log_odds, tuning, evidence=evidence)
         return CellAlarms.learned(cells, log_odds, scores, tuning.known, self.cell_share)
 
+    def _row_alarms(
+        self, codes: Codes, evidence: Evidence, *, stage: str = "scoring", callback: Callback | None = None
+    ) -> RowAlarms:
+        alarms = self.cell_alarms_
+        log_odds = alarms.cells.log_odds(codes, np.empty(0), stage=stage, callback=callback)
+        log_odds = self._with_text_odds(log_odds, codes, evidence=evidence)
+        if alarms.lift is None:
+            return RowAlarms(lambda scores: scores, log_odds)
+        oddness = alarms.cells.oddness(log_odds, codes.known)
+        return RowAlarms(lambda scores: alarms.alarm_score(scores, oddness), log_odds)
+
     def _alarm(self, codes: Codes, found: CellEvidence, threshold: float) -> tuple[FloatArray, CellVerdicts]:
-        with listening(self.progress) as callback:
-            log_odds = self.cell_alarms_.cells.log_odds(codes, found.surprise, callback=callback)
-        log_odds = self._with_text_odds(log_odds, codes, found.surprise)
+        log_odds = found.log_odds
+        if log_odds is None:
+            with listening(self.progress) as callback:
+                log_odds = self.cell_alarms_.cells.log_odds(codes, found.surprise, callback=callback)
+            log_odds = self._with_text_odds(log_odds, codes, found.surprise)
         cells = self.cell_alarms_.verdicts(log_odds, codes.known, threshold)
         return self.cell_alarms_.alarm_score(found.score, cells.oddness), cells
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from maskdiff.cascade import by_whole_grid
 from maskdiff.codes import BoolArray, Codes, FloatArray
+from maskdiff.codes.windows import Windows
 from maskdiff.detectors.labels import labelled
 from maskdiff.detectors.verdicts import Verdicts
 from maskdiff.errors import SettingError
+from maskdiff.evidence import CellEvidence, Evidence
 from maskdiff.explanations import (
     CellPlaces,
     OddCells,
@@ -32,6 +36,7 @@ class Explaining:
 
     encoder_: Any
     reconstructor_: Any
+    evidence_: Evidence
     probes_: ProbeGrid
     schedule: str | Schedule
 
@@ -64,6 +69,7 @@ class Explaining:
         verdicts = verdicts or self.judge(X)
         if verdicts.judges is not None:
             return labelled(verdicts.judges.explain(self._read(X), top), verdicts.labels)
+        verdicts = self._by_whole_grid(verdicts)
         cells = odd_cells(verdicts.contributions, top, None if verdicts.cells is None else verdicts.cells.log_odds)
         values = self._shown_values(X, cells.row, cells.field, verdicts.codes)
         notes = self.encoder_.notes(X, cells.row, cells.field)
@@ -71,6 +77,18 @@ class Explaining:
         table = self._explanation(cells, verdicts.surprise, verdicts.codes, values, notes, contradicts)
         table["oddity"] = "" if verdicts.oddity is None else verdicts.oddity[cells.row]
         return labelled(table, verdicts.labels)
+
+    def _by_whole_grid(self, verdicts: Verdicts) -> Verdicts:
+        """The same verdicts, with the reasons of rows that were looked at once found by the whole grid."""
+        if verdicts.looks is None or verdicts.looks.min(initial=2) > 1:
+            return verdicts
+        once = np.flatnonzero(verdicts.looks == 1)
+        row = verdicts.codes.row if isinstance(verdicts.codes, Windows) else None
+        found = CellEvidence(verdicts.contributions, verdicts.surprise, row, verdicts.by_term)
+        found = by_whole_grid(found, verdicts.codes, self.evidence_, once)
+        parts: dict[str, Any] = {"contributions": found.contributions, "surprise": found.surprise}
+        looks = np.full_like(verdicts.looks, 2)
+        return replace(verdicts, anomaly_score=found.score, by_term=found.by_term, looks=looks, **parts)
 
     def _contradicts(self, X: Any, cells: OddCells, verdicts: Verdicts) -> list[str]:
         """The cell that each of these contradicts, as a text; empty where there is none."""

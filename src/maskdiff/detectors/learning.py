@@ -12,9 +12,11 @@ import torch
 from sklearn.base import BaseEstimator
 
 from maskdiff.calibration import Calibration
+from maskdiff.cascade import FULL, check_effort
 from maskdiff.codes import Codes, FloatArray
 from maskdiff.codes.hashes import Hashes
 from maskdiff.detectors.dismissals import Dismissals
+from maskdiff.detectors.efforts import Efforts, LearnedLooks
 from maskdiff.detectors.finding.search import AUTO, check_contamination, odd_rows
 from maskdiff.detectors.fingerprint import Fingerprint
 from maskdiff.detectors.labelled_rows import normal_rows
@@ -43,7 +45,7 @@ Presets = dict[str | None, dict[str, tuple[Callable[[], Any], ProbeGrid]]]
 Batches = Callable[[], Iterable[Any]]
 
 
-class Learner(BaseEstimator):  # type: ignore[misc]
+class Learner(Efforts, BaseEstimator):  # type: ignore[misc]
     """The half of a detector that learns. A subclass says how rows are read, and which reconstructors have names."""
 
     reconstructor: str | Reconstructor
@@ -58,7 +60,6 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     progress: bool | Callback | None
     leave_out_labelled: bool
     contamination: float | str = 0.0
-
     _presets: Presets
     _own_aggregates: tuple[str, ...] = ()  # beside those of score.AGGREGATES
 
@@ -93,9 +94,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         source = self.masked_surprise(self.reconstructor_, self.probes_)
         return Evidence({MAIN: source}, (EvidenceTerm(MAIN, self.aggregate),))
 
-    def _gather(self, codes: Codes, tuning: Codes, callback: Callback | None) -> Evidence:
-        """What the score is made of, with its scales."""
-        return self._evidence(codes, self._choose(codes, tuning))
+    def _gather(
+        self, codes: Codes, tuning: Codes, callback: Callback | None, *, looks: bool = False
+    ) -> tuple[Evidence, LearnedLooks]:
+        """What the score is made of, with its scales; where `looks` are wanted, what rows that tune say of them."""
+        return self._evidence(codes, self._choose(codes, tuning)), {}
 
     def _calibrate(self, codes: Codes, found: CellEvidence, callback: Callback | None) -> FloatArray:
         """The alarm scores of the rows that calibrate: here their scores."""
@@ -178,10 +181,12 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             elif self.contamination:
                 self._model(reconstructor, codes, shown, callback)
                 codes = self._without_oddest(codes, callback)
-            self._model(reconstructor, codes, shown, callback, checkpoint)
+            learned = self._model(reconstructor, codes, shown, callback, checkpoint, looks=self.effort != FULL)
             judged = self.evidence_.left_out() if leave_one_out else self.evidence_
             found = judged.weigh(calibration, stage="calibrating", callback=callback)
-            self.adopt_calibration(Calibration.from_scores(self._calibrate(calibration, found, callback)))
+            scores = self._calibrate(calibration, found, callback)
+            looks = self._calibrate_looks(learned, calibration, scores)
+            self.adopt_calibration(Calibration.from_scores(scores), looks)
         return self
 
     def _learn_crosswise(
@@ -232,10 +237,13 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         held_out: Codes,
         callback: Callback | None,
         checkpoint: CheckpointStore | None = None,
-    ) -> None:
+        *,
+        looks: bool = False,
+    ) -> LearnedLooks:
         """The reconstructor and all evidence, learned from these rows."""
         self.reconstructor_ = self._fit_reconstructor(reconstructor, codes, held_out, callback, checkpoint)
-        self.evidence_ = self._gather(codes, held_out, callback)
+        self.evidence_, learned = self._gather(codes, held_out, callback, looks=looks)
+        return learned
 
     def _fit_reconstructor(
         self,
@@ -269,17 +277,6 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         seeded = replace(probes, seed=probes.seed + self.seed)
         return MaskedSurprise(reconstructor, seeded, as_schedule(self.schedule), self.torch_device())
 
-    def adopt_calibration(self, calibration: Calibration) -> None:
-        """Judge by these calibration scores from now on."""
-        self.calibration_ = calibration
-        self.offset_ = -calibration.threshold(calibration.rate_or_default(self.false_alarm_rate))
-        names = self.encoder_.feature_names_in_
-        self.n_features_in_ = len(names)
-        if self.encoder_.named_:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
-            del self.feature_names_in_
-
     # Settings --------------------------------------------------------------------------------------------------------
 
     def _check_settings(self) -> None:
@@ -294,6 +291,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
                 f"probes must be a ProbeGrid, such as ProbeGrid(views_per_level=8); got {self.probes!r}."
             )
         check_contamination(self.contamination)
+        check_effort(self.effort)
         if self.false_alarm_rate is not None and not 0 < self.false_alarm_rate < 1:
             raise SettingError(f"false_alarm_rate must lie between 0 and 1; got {self.false_alarm_rate}.")
         as_schedule(self.schedule)

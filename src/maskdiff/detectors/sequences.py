@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from maskdiff.cascade import Effort
 from maskdiff.detectors.tokens import TokenDetector
 from maskdiff.encoders.tokens.sequence import SequenceEncoder
 from maskdiff.masking import Schedule
@@ -29,8 +30,8 @@ class SequenceDetector(TokenDetector):
     column : the column that holds the sequences, where rows come as a table.
     max_length, overlap : longer rows are looked at in windows of this many symbols that overlap; every symbol counts
         once. None: 256 and 64.
-    preset, probes, objective, schedule, aggregate, leave_out_labelled, false_alarm_rate, device, seed, progress : as
-        for TableDetector.
+    preset, probes, objective, schedule, aggregate, leave_out_labelled, effort, false_alarm_rate, device, seed,
+        progress : as for TableDetector.
 
     Examples
     --------
@@ -58,6 +59,7 @@ class SequenceDetector(TokenDetector):
         schedule: str | Schedule = "linear",
         aggregate: str = "mean",
         leave_out_labelled: bool = False,
+        effort: Effort = "auto",
         false_alarm_rate: float | None = None,
         device: str = "auto",
         seed: int = 0,
@@ -74,6 +76,7 @@ class SequenceDetector(TokenDetector):
         self.schedule = schedule
         self.aggregate = aggregate
         self.leave_out_labelled = leave_out_labelled
+        self.effort = effort
         self.false_alarm_rate = false_alarm_rate
         self.device = device
         self.seed = seed

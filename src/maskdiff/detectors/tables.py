@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from maskdiff.cascade import ALARMS, RANKING, Effort, alarm_look, ranking_look
 from maskdiff.codes import Codes
 from maskdiff.codes.hashes import Hashes, row_hashes
 from maskdiff.detectors.cell_alarms import CellAlarms
 from maskdiff.detectors.cell_detector import CellDetector
 from maskdiff.detectors.cell_reports import CellReports
+from maskdiff.detectors.efforts import LearnedLooks
 from maskdiff.detectors.learning import MAIN, Batches, Presets
 from maskdiff.detectors.split import RowSplit, in_step
-from maskdiff.detectors.text_evidence import HeldTexts, TableChoice
+from maskdiff.detectors.text_evidence import TEXTS, HeldTexts, TableChoice
 from maskdiff.detectors.updating import UpdateSummary, learn_on
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.input import read_table
@@ -66,6 +68,10 @@ class TableDetector(CellReports, CellDetector):
     cell_share : the part of all false alarms meant for rows that are alarms because of one cell, odd for its column,
         given the rest of its row. 0: rows are alarms by their score alone, as with the paper's settings and with
         reconstructors that have no `log_odds`, such as the kernel alone.
+    effort : how much work a row gets. "auto": a first look, and the whole grid of probes for the tenth of normal rows
+        that it finds oddest, which keeps the ranking of all rows; "alarms": a cheaper look, and the whole grid for a
+        twentieth, which keeps the alarms and their ranking; "full": the whole grid for every row; or a share of normal
+        rows. The promised false-alarm rate is exact in every case; see `with_effort` and docs/settings.md.
     false_alarm_rate : the rate `is_anomaly` and `predict` promise; None: 1%, or the finest the rows allow.
     device : "auto", or a torch device.
     seed : an integer; equal seeds give equal models.
@@ -109,6 +115,7 @@ class TableDetector(CellReports, CellDetector):
         leave_out_labelled: bool = False,
         cross_fit_up_to: int = 1500,
         cell_share: float = 0.5,
+        effort: Effort = "auto",
         false_alarm_rate: float | None = None,
         device: str = "auto",
         seed: int = 0,
@@ -126,6 +133,7 @@ class TableDetector(CellReports, CellDetector):
         self.leave_out_labelled = leave_out_labelled
         self.cross_fit_up_to = cross_fit_up_to
         self.cell_share = cell_share
+        self.effort = effort
         self.false_alarm_rate = false_alarm_rate
         self.device = device
         self.seed = seed
@@ -192,24 +200,37 @@ class TableDetector(CellReports, CellDetector):
         beside = (EvidenceTerm(KERNEL, "mean", weight=1.25), EvidenceTerm(NEIGHBOURS, "mean", weight=1.5))
         return Evidence({**alone.sources, **self._references(codes, k)}, (*network, *beside))
 
-    def _gather(self, codes: Codes, tuning: Codes, callback: Callback | None) -> Evidence:
+    def _gather(
+        self, codes: Codes, tuning: Codes, callback: Callback | None, *, looks: bool = False
+    ) -> tuple[Evidence, LearnedLooks]:
         choice = self._choose(codes, tuning)
         evidence = self._evidence(codes, choice)
         several = len(evidence.terms) > 1
         if not several and not self._lifts(self.reconstructor_):
             self.cell_alarms_ = CellAlarms(self._single_cells())
-            return evidence
+            return evidence, {}
         term_scores = evidence.term_scores(tuning, stage="calibrating", callback=callback)
         if several:
             evidence, before = evidence.scaled_by(term_scores), evidence
             term_scores /= [new.scale / old.scale for new, old in zip(evidence.terms, before.terms, strict=True)]
-        self.cell_alarms_ = self._learn_cells(evidence, tuning, term_scores.sum(axis=1), callback)
+        scores = term_scores.sum(axis=1)
+        self.cell_alarms_ = self._learn_cells(evidence, tuning, scores, callback)
+        # Before the rows that tune join those compared with: each would find itself there.
+        learned = self._learn_looks(evidence, tuning, scores) if looks else {}
         if not self._combines:
-            return evidence
+            return evidence, learned
         # Once the scales are set, rows that tuned are worth more as reference rows: small tables have few.
         known = tuning.take(np.flatnonzero(tuning.known.all(axis=1)))
         together = Codes(np.concatenate([codes.values, known.values]), codes.schema)
-        return replace(evidence, sources={**evidence.sources, **self._references(together, choice.k)})
+        sources = {**evidence.sources, **self._references(together, choice.k)}
+        return replace(evidence, sources=sources), learned
+
+    def _bare_looks(self, evidence: Evidence) -> dict[str, Evidence]:
+        if self.preset is not None or not self._single_cells().asks:
+            return {}
+        schema = self.encoder_.schema_
+        ranking = ranking_look(evidence, MAIN, (NEIGHBOURS, TEXTS), len(schema))
+        return {ALARMS: alarm_look(evidence, NEIGHBOURS, schema)} | ({} if ranking is None else {RANKING: ranking})
 
     def _references(self, codes: Codes, k: int) -> dict[str, Source]:
         """The sources that compare a row with these."""

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from maskdiff.cascade import Effort
 from maskdiff.codes import BoolArray, Codes, FloatArray
+from maskdiff.detectors.efforts import LearnedLooks
 from maskdiff.detectors.tokens import TokenDetector
 from maskdiff.encoders.tokens.embedder import TextEmbedder
 from maskdiff.encoders.tokens.stored_tokenizer import check_labels
@@ -53,7 +55,7 @@ class TextDetector(TokenDetector):
     aggregate : "auto": root mean square, since few odd words make a long text odd; each text is judged as if it held
         20 more tokens, as surprising as those of held-out normal texts, so that two rare words do not make a short
         text an alarm. Or "mean" (the paper's), "rms", "max" or "log_mean_exp", as they are.
-    preset, probes, objective, schedule, leave_out_labelled, false_alarm_rate, device, seed, progress : as for
+    preset, probes, objective, schedule, leave_out_labelled, effort, false_alarm_rate, device, seed, progress : as for
         TableDetector.
 
     Examples
@@ -86,6 +88,7 @@ class TextDetector(TokenDetector):
         schedule: str | Schedule = "linear",
         aggregate: str = "auto",
         leave_out_labelled: bool = False,
+        effort: Effort = "auto",
         false_alarm_rate: float | None = None,
         device: str = "auto",
         seed: int = 0,
@@ -104,6 +107,7 @@ class TextDetector(TokenDetector):
         self.schedule = schedule
         self.aggregate = aggregate
         self.leave_out_labelled = leave_out_labelled
+        self.effort = effort
         self.false_alarm_rate = false_alarm_rate
         self.device = device
         self.seed = seed
@@ -144,13 +148,15 @@ class TextDetector(TokenDetector):
     def _tunes(self, reconstructor: Any) -> bool:
         return self.embedder is not None or super()._tunes(reconstructor)
 
-    def _gather(self, codes: Codes, tuning: Codes, callback: Callback | None) -> Evidence:
-        alone = super()._gather(codes, tuning, callback)
+    def _gather(
+        self, codes: Codes, tuning: Codes, callback: Callback | None, *, looks: bool = False
+    ) -> tuple[Evidence, LearnedLooks]:
+        alone, learned = super()._gather(codes, tuning, callback, looks=looks and self.embedder is None)
         if self.embedder is None:
-            return alone
+            return alone, learned
         assert isinstance(codes, TokenWindows)
         embedder = TextEmbedder(self.embedder).load(self.torch_device())
         nearest = NearestTexts(embedder).fit(codes.tokens.texts[np.unique(codes.row)].tolist(), callback=callback)
         sources = {**alone.sources, NEAREST_TEXTS: nearest}
         both = Evidence(sources, (*alone.terms, EvidenceTerm(NEAREST_TEXTS, "mean")), softmax_weighted=True)
-        return both.on_one_scale(tuning, callback=callback)
+        return both.on_one_scale(tuning, callback=callback), {}

@@ -16,6 +16,7 @@ from maskdiff.codes import Codes, FloatArray
 from maskdiff.codes.hashes import Hashes
 from maskdiff.codes.windows import Windows
 from maskdiff.detectors.base import Detector
+from maskdiff.detectors.efforts import LearnedLooks
 from maskdiff.detectors.finding.ties import value_keys
 from maskdiff.detectors.labels import labelled
 from maskdiff.detectors.learning import MAIN, Batches, Presets
@@ -105,12 +106,14 @@ class TokenDetector(Detector):
     def _tunes(self, reconstructor: Any) -> bool:
         return self.aggregate == AUTO or super()._tunes(reconstructor)
 
-    def _gather(self, codes: Codes, tuning: Codes, callback: Callback | None) -> Evidence:
+    def _gather(
+        self, codes: Codes, tuning: Codes, callback: Callback | None, *, looks: bool = False
+    ) -> tuple[Evidence, LearnedLooks]:
         if self.aggregate != AUTO:
-            return super()._gather(codes, tuning, callback)
+            return super()._gather(codes, tuning, callback, looks=looks)
         source = self.masked_surprise(self.reconstructor_, self.probes_)
         typical = Typical.of(source.cells(tuning, stage="calibrating", callback=callback), "rms")
-        return Evidence({MAIN: source}, (EvidenceTerm(MAIN, "rms", typical=typical),))
+        return Evidence({MAIN: source}, (EvidenceTerm(MAIN, "rms", typical=typical),)), {}
 
     def _window(self, most: int | None = None) -> tuple[int, int]:
         """max_length and overlap; where not set, the default, or less if the reconstructor cannot see so far."""
@@ -152,6 +155,7 @@ class TokenDetector(Detector):
         if top < 1:
             raise SettingError(f"top must be at least 1; got {top}.")
         verdicts = verdicts or self.judge(X)
+        verdicts = self._by_whole_grid(verdicts)
         codes = _with_tokens(verdicts)
         groups = TokenGroups.of(codes)
         cells = _strongest(odd_cells(groups.combine(verdicts.contributions), top), codes, verdicts.anomaly_score, top)
@@ -171,6 +175,7 @@ class TokenDetector(Detector):
         Where `verdicts` are given, the rows are taken from them.
         """
         verdicts = verdicts or self.judge(X)
+        verdicts = self._by_whole_grid(verdicts)
         codes = _with_tokens(verdicts)
         groups = TokenGroups.of(codes)
         line, cell = np.nonzero(codes.counts & groups.is_first)

@@ -91,7 +91,7 @@ def learn_on(detector: TableDetector, X: Any) -> UpdateSummary:
     detector.fingerprint_ = Fingerprint.of([all_rows(codes, counts)], detector.seed)
     detector.reconstructor_ = kernel.over(codes, counts, device=detector.torch_device())
     # A kernel tunes nothing, so no row is needed for that.
-    detector.evidence_ = detector._gather(codes, codes.take([]), None)
+    detector.evidence_, _ = detector._gather(codes, codes.take([]), None)
     with listening(detector.progress) as callback:
         calibration = calibrating_rows(codes, counts, detector.seed)
         found = detector.evidence_.left_out().weigh(calibration, stage="calibrating", callback=callback)

@@ -27,7 +27,9 @@ class Verdicts:
     (None: there are no rules); see `Detector.dismiss`. `cells` says how odd single cells of tables are for their
     columns (None for tokens), and `by_term` (N, T) what each term of the evidence adds to the score. `oddity` (N,) says
     what makes a row of a table odd: it is "rare in itself", "odd in context" or "far from everything"; empty for rows
-    that are not odd, None for tokens. See `explanations.oddities`.
+    that are not odd, None for tokens. See `explanations.oddities`. `looks` (N,) is how many looks each row got: 1 for
+    one that a first look found so usual that it got no other, 2 for one that got the whole grid of probes besides; the
+    score and contributions of the former are estimates (None: the whole grid judged every row). See `effort`.
     """
 
     anomaly_score: FloatArray
@@ -44,6 +46,7 @@ class Verdicts:
     cells: CellVerdicts | None = None
     by_term: FloatArray | None = None
     oddity: NDArray[Any] | None = None
+    looks: NDArray[np.int8] | None = None
 
     @property
     def strength(self) -> FloatArray:
@@ -170,5 +173,6 @@ class TokenVerdicts(Verdicts):
         of_lines = (self.contributions[lines], self.surprise[lines], self.codes.take_rows(chosen))
         rules = (self.raised[chosen], None if self.rule is None else self.rule[chosen])
         by_term = None if self.by_term is None else self.by_term[chosen]
-        labels = self.labels[chosen]
-        return TokenVerdicts(*of_rows, self.times_learned[chosen], *of_lines, labels, *rules, by_term=by_term)
+        looks = None if self.looks is None else self.looks[chosen]
+        of_looks: dict[str, Any] = {"by_term": by_term, "looks": looks}
+        return TokenVerdicts(*of_rows, self.times_learned[chosen], *of_lines, self.labels[chosen], *rules, **of_looks)

@@ -75,9 +75,16 @@ class Evidence:
     terms: tuple[EvidenceTerm, ...]
     softmax_weighted: bool = False
 
-    def weigh(self, codes: Codes, *, stage: str = "scoring", callback: Callback | None = None) -> CellEvidence:
-        """Each cell's part in the score, and its surprise."""
-        cells = self._cells_by_source(codes, stage, callback)
+    def weigh(
+        self,
+        codes: Codes,
+        *,
+        stage: str = "scoring",
+        callback: Callback | None = None,
+        known: Mapping[str, CellScores] | None = None,
+    ) -> CellEvidence:
+        """Each cell's part in the score, and its surprise; sources whose cells are `known` are not asked."""
+        cells = self._cells_by_source(codes, stage, callback, known)
         parts = [term.parts(cells[term.source]) for term in self.terms]
         first = cells[self.terms[0].source]
         by_term = np.stack([row_sums(part, first.row) for part in parts], axis=1)
@@ -98,10 +105,15 @@ class Evidence:
         return self.scaled_by(self.term_scores(held_out, stage="calibrating", callback=callback))
 
     def term_scores(
-        self, codes: Codes, *, stage: str = "scoring", callback: Callback | None = None
+        self,
+        codes: Codes,
+        *,
+        stage: str = "scoring",
+        callback: Callback | None = None,
+        known: Mapping[str, CellScores] | None = None,
     ) -> NDArray[np.float64]:
         """What each term says of each row, shape (N, T), before terms are weighted by softmax."""
-        cells = self._cells_by_source(codes, stage, callback)
+        cells = self._cells_by_source(codes, stage, callback, known)
         scores = [row_sums(term.parts(cells[term.source]), cells[term.source].row) for term in self.terms]
         return np.stack(scores, axis=1)
 
@@ -161,10 +173,13 @@ class Evidence:
         check(not left, f"it holds tensors that nothing uses: {', '.join(sorted(left)[:3])}")
         return cls(sources, terms, plain["softmax_weighted"])
 
-    def _cells_by_source(self, codes: Codes, stage: str, callback: Callback | None) -> dict[str, CellScores]:
+    def _cells_by_source(
+        self, codes: Codes, stage: str, callback: Callback | None, known: Mapping[str, CellScores] | None
+    ) -> dict[str, CellScores]:
         """The cells as each source sees them; one that several terms read looks at the rows once."""
-        used = {term.source: self.sources[term.source] for term in self.terms}
-        return {name: source.cells(codes, stage=stage, callback=callback) for name, source in used.items()}
+        cells = dict(known or {})
+        asked = dict.fromkeys(term.source for term in self.terms if term.source not in cells)
+        return cells | {name: self.sources[name].cells(codes, stage=stage, callback=callback) for name in asked}
 
 
 def shown_surprise(first: CellScores, others: Iterable[CellScores]) -> FloatArray:
@@ -186,13 +201,17 @@ def _deviation(score: FloatArray) -> float:
 class CellEvidence:
     """What every cell adds to its row's score, and its surprise in nats, each (N, F); `row` as in CellScores.
 
-    `by_term` is what each term adds to the rows' scores, one column per term.
+    `by_term` is what each term adds to the rows' scores, one column per term (NaN where a row was looked at once), and
+    `looks` how many looks each row got (None: the whole grid alone). `log_odds` are those of single cells, (N, F),
+    where they were needed on the way.
     """
 
     contributions: FloatArray
     surprise: FloatArray
     row: NDArray[np.int64] | None = None
     by_term: FloatArray | None = None
+    looks: NDArray[np.int8] | None = None
+    log_odds: FloatArray | None = None
 
     @property
     def score(self) -> FloatArray:

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
+from maskdiff.cascade import ALARMS, AUTO, Effort, check_effort
 from maskdiff.checks import Check, CheckCounts, run_checks
 from maskdiff.codes import BoolArray, FloatArray, IntArray
-from maskdiff.detectors import Verdicts
+from maskdiff.detectors import Detector, Verdicts
 from maskdiff.errors import NoEvidenceWarning, SettingError
 from maskdiff.io.base import WriteOptions
 from maskdiff.io.formats import check_writable, open_rows, open_writer
@@ -33,7 +34,8 @@ class ScoreOptions:
     `explain` cells are named for each row. Anomalies score above the threshold for `false_alarm_rate` (None: the
     detector's own), or are chosen so that `false_discovery_rate` holds for all rows together. `only_anomalies`: the
     other rows are left out. `top`: only so many rows, the highest scores first. `prefix` is put before the names of the
-    added columns.
+    added columns. `effort` is how much work a row gets. Unless set it is "alarms" here, since people read the alarms
+    and not the ranking of all other rows; a detector whose own effort is not "auto" keeps that.
     """
 
     explain: int = 0
@@ -42,8 +44,11 @@ class ScoreOptions:
     false_alarm_rate: float | None = None
     false_discovery_rate: float | None = None
     prefix: str = ""
+    effort: Effort | None = None
 
     def __post_init__(self) -> None:
+        if self.effort is not None:
+            check_effort(self.effort)
         if self.false_alarm_rate is not None and self.false_discovery_rate is not None:
             raise SettingError("a false-alarm rate and a false-discovery rate are two promises; ask for one of them.")
         if self.false_discovery_rate is not None and not 0 < self.false_discovery_rate < 1:
@@ -156,7 +161,7 @@ class Scoring:
 
     def __init__(self, model: Model, rows: RowFile, options: ScoreOptions, callback: Callback | None = None) -> None:
         self.rows, self.options, self.callback = rows, options, callback
-        self.detector = as_detector(model)
+        self.detector = _with_effort(as_detector(model), options)
         # A rate that cannot be promised is refused before anything is read.
         threshold = self.detector.threshold(options.false_alarm_rate)
         self.model_rows = rows_for(rows, self.detector)
@@ -247,6 +252,11 @@ class Scoring:
 
     def _write(self, judged: Judged) -> pa.RecordBatch:
         return self.columns.behind(judged.batch, judged.verdicts, self.detector, self.model_rows)
+
+
+def _with_effort(detector: Detector, options: ScoreOptions) -> Detector:
+    own = ALARMS if detector.effort == AUTO else detector.effort
+    return detector.with_effort(own if options.effort is None else options.effort, options.false_alarm_rate)
 
 
 def written_like(file: RowFile, out: str, writing: WriteOptions) -> WriteOptions:
