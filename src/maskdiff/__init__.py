@@ -5,6 +5,7 @@ surprised the model is by the true values. **Higher = more anomalous.** Scores c
 where several sources of evidence are combined, as tables are by default, and nats otherwise.
 
     maskdiff.find(table)          # the odd rows of one table, where nobody knows which are normal
+    maskdiff.repair(table)        # a copy of it in which wrong cells hold what should be there
     detector = maskdiff.TableDetector().fit(normal)
     detector.is_anomaly(new)      # alarms at a false-alarm rate of 1%
     detector.explain(new)         # which cells, and what was expected there
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
         written_files,
     )
     from maskdiff.calibration import Calibration
-    from maskdiff.detectors import Findings, SequenceDetector, TableDetector, TextDetector, find
+    from maskdiff.detectors import Findings, SequenceDetector, TableDetector, TextDetector, find, repair
     from maskdiff.encoders.table.encoder import TableEncoder
     from maskdiff.masking import MaskedViews, Schedule
     from maskdiff.probes import ProbeGrid
@@ -84,6 +85,7 @@ _HOMES = {
     "TransformerReconstructor": "reconstructors",
     "find": "detectors",
     "load": "storage",
+    "repair": "detectors",
     "save": "storage",
 }
 _ROOMS = (
@@ -157,6 +159,7 @@ __all__ = [
     "probes",
     "progress",
     "reconstructors",
+    "repair",
     "report",
     "save",
     "score",

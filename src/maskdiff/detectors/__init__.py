@@ -1,10 +1,10 @@
 """The detectors: what a user holds. They compose the rooms below and hold no mathematics of their own."""
 
 from maskdiff.detectors.base import Detector
-from maskdiff.detectors.finding.finder import find
+from maskdiff.detectors.cell_repairs import Repair
+from maskdiff.detectors.finding.finder import find, repair
 from maskdiff.detectors.finding.findings import Findings
 from maskdiff.detectors.learning import MAIN
-from maskdiff.detectors.repair import Repair
 from maskdiff.detectors.sequences import SequenceDetector
 from maskdiff.detectors.tables import KERNEL, NEIGHBOURS, TableDetector
 from maskdiff.detectors.texts import TextDetector
@@ -33,4 +33,5 @@ __all__ = [
     "TokenVerdicts",
     "Verdicts",
     "find",
+    "repair",
 ]

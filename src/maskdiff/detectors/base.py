@@ -25,18 +25,19 @@ from maskdiff.detectors.explaining import Explaining
 from maskdiff.detectors.feedback import Feedback
 from maskdiff.detectors.fingerprint import Fingerprint
 from maskdiff.detectors.labels import pandas_index
-from maskdiff.detectors.learning import MAIN, Learner
+from maskdiff.detectors.learning import MAIN, Batches, Learner
 from maskdiff.detectors.verdicts import Verdicts
 from maskdiff.errors import SettingError
 from maskdiff.evidence import CellEvidence, Evidence, MaskedSurprise
 from maskdiff.evidence.base import State
 from maskdiff.explanations.shading import Piece
 from maskdiff.probes import ProbeGrid
-from maskdiff.progress import listening
+from maskdiff.progress import Callback, listening
 from maskdiff.state import arguments_from_plain, arguments_to_plain, check, from_plain, to_plain
 from maskdiff.state.tensors import Tensors, check_names, named, under
 
 if TYPE_CHECKING:
+    from maskdiff.detectors.finding.cross_fit import CrossFit
     from maskdiff.detectors.finding.findings import Findings
 
 # Settings that say nothing about the scores are not stored.
@@ -186,6 +187,10 @@ class Detector(OutlierMixin, Explaining, Feedback, Learner):  # type: ignore[mis
 
     def _uncalibrated_cells(self, codes: Codes, found: CellEvidence) -> CellVerdicts | None:
         """What there is to say about single cells by a model that was not calibrated: here nothing."""
+        return None
+
+    def _found_cells(self, cross_fit: CrossFit, batches: Batches, callback: Callback | None) -> CellVerdicts | None:
+        """What there is to say about all cells of the rows that were searched: of tokens nothing."""
         return None
 
     def shaded(self, X: Any, *, verdicts: Verdicts | None = None) -> list[list[Piece]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from maskdiff.calibration import CellCalibration, Lift
+from maskdiff.calibration import CellCalibration, CellTail, Lift
 from maskdiff.codes import BoolArray, FloatArray, IntArray
 from maskdiff.evidence.single_cells import ColumnScale, SingleCells
 from maskdiff.explanations.oddities import UsualRows
@@ -23,11 +23,12 @@ class CellVerdicts:
 
     `log_odds` (N, F) is how much likelier than the cell's own value the likeliest one was, in nats; 0 where the cell
     holds it, None where the reconstructor is not asked. A cell raises an alarm by itself if it is odder than `above`.
+    Where one file is all there is, its own cells calibrate (a `CellTail`), and oddness is in nats.
     """
 
     oddness: FloatArray
     log_odds: FloatArray | None
-    calibration: CellCalibration
+    calibration: CellCalibration | CellTail
     above: float
 
     @property

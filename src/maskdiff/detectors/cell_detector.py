@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from maskdiff.cascade import RowAlarms
 from maskdiff.codes import Codes, FloatArray
 from maskdiff.detectors.base import Detector
 from maskdiff.detectors.cell_alarms import CellAlarms, CellVerdicts, FoldCells, joined
-from maskdiff.detectors.learning import MAIN
+from maskdiff.detectors.learning import MAIN, Batches
 from maskdiff.detectors.text_evidence import TEXTS, TextEvidence
 from maskdiff.detectors.verdicts import Verdicts
 from maskdiff.evidence import CellEvidence, Evidence, SingleCells
@@ -23,6 +23,9 @@ from maskdiff.masking import as_schedule
 from maskdiff.progress import Callback, listening
 from maskdiff.reconstructors import abilities
 from maskdiff.state.tensors import Tensors
+
+if TYPE_CHECKING:
+    from maskdiff.detectors.finding.cross_fit import CrossFit
 
 
 class CellDetector(TextEvidence, Detector):
@@ -88,6 +91,20 @@ class CellDetector(TextEvidence, Detector):
         log_odds, none = alarms.cells.log_odds(codes, found.surprise), np.zeros(codes.values.shape)
         log_odds = self._with_text_odds(log_odds, codes, found.surprise)
         return CellVerdicts(none, log_odds if alarms.cells.asks else None, CellCalibration.of(none), np.inf)
+
+    def cell_log_odds(self, X: Any) -> FloatArray:
+        """How much likelier than each cell's own value another one was, in nats, (N, F); no calibration is needed.
+
+        Where the reconstructor cannot be asked about single cells: their surprise.
+        """
+        codes, cells = self.encoder_.encode(X), self._single_cells()
+        surprise = np.empty(0) if cells.asks else self.evidence_.weigh(codes).surprise
+        return self._with_text_odds(cells.log_odds(codes, surprise), codes)
+
+    def _found_cells(self, cross_fit: CrossFit, batches: Batches, callback: Callback | None) -> CellVerdicts:
+        from maskdiff.detectors.finding.found_cells import judge_cells
+
+        return judge_cells(cross_fit, batches, self.encoder_.schema_, callback)
 
     def cell_threshold(self, false_alarm_rate: float | None = None) -> float | None:
         """How odd one cell must be to make its row an alarm by itself at this rate; None where no cell can."""

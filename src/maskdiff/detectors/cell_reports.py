@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.codes import Codes, FloatArray
+from maskdiff.detectors.cell_repairs import CellRepairs, Repair
+from maskdiff.detectors.finding import found_cells
 from maskdiff.detectors.labels import labelled
-from maskdiff.detectors.repair import CellRepairs, Repair
 from maskdiff.errors import SettingError
 from maskdiff.explanations.reported_cells import ReportedCells
 
@@ -51,7 +52,11 @@ class CellReports:
         """
         verdicts = verdicts or self.judge(X)
         cells = reported_cells(verdicts, false_discovery_rate)
-        return labelled(self.cell_table(X, verdicts.codes, cells), verdicts.labels)
+        if verdicts.judges is None:
+            table = self.cell_table(X, verdicts.codes, cells)
+        else:
+            table = found_cells.cell_table(verdicts.judges, X, cells, verdicts.codes.schema)
+        return labelled(table, verdicts.labels)
 
     def repair(
         self, X: Any, false_discovery_rate: float = 0.1, *, at_least: float = 0.5, verdicts: Verdicts | None = None
@@ -72,7 +77,10 @@ class CellReports:
         """
         verdicts = verdicts or self.judge(X)
         cells = reported_cells(verdicts, false_discovery_rate)
-        repair = self.repair_cells(X, verdicts.codes, cells, at_least)
+        if verdicts.judges is None:
+            repair = self.repair_cells(X, verdicts.codes, cells, at_least)
+        else:
+            repair = found_cells.repair_cells(verdicts.judges, X, cells, verdicts.codes.schema, at_least)
         return replace(repair, changes=labelled(repair.changes, verdicts.labels))
 
     def cell_table(self, X: Any, codes: Codes, cells: ReportedCells) -> Any:

@@ -141,8 +141,8 @@ def one_file(records: list[Record]) -> str:
     return section(
         "One dirty file",
         "Nothing but the file is given; such a share of its cells is wrong, a quarter of them each by the three ways "
-        "above and by typos (a letter or digit changed, dropped or doubled). Five detectors each learn from four "
-        "fifths of the rows, errors included, and judge the rest. All cells of the file in one order: average "
+        "above and by typos (a letter or digit changed, dropped or doubled). Three detectors each learn from two "
+        "thirds of the rows, errors included, and judge the rest. All cells of the file in one order: average "
         "precision / the share of wrong ones among the k oddest, k the number of wrong cells.",
         grid(["set", "method", *(f"{share:.1%} wrong" for share in SHARES)], lines),
         _by_way(records),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,9 @@ from maskdiff.progress import listening
 
 if TYPE_CHECKING:
     from maskdiff.detectors.base import Detector
+    from maskdiff.detectors.cell_repairs import Repair
     from maskdiff.detectors.learning import Batches
+    from maskdiff.detectors.tables import TableDetector
 
 
 def find(
@@ -49,6 +52,29 @@ def find(
     )
 
 
+def repair(
+    X: Any,
+    *,
+    detector: TableDetector | None = None,
+    false_discovery_rate: float = 0.1,
+    at_least: float = 0.5,
+) -> Repair:
+    """A copy of a table that is all there is, in which wrong cells hold what should be there, and the list of them.
+
+    The cells are judged as `find(X)` judges rows, each by a model that did not see its row: see `Findings.odd_cells`
+    for which are wrong, and `TableDetector.repair` for what is put in their places. X itself stays as it is.
+    `detector` is as in `find`. A detector that has learned normal rows repairs new ones: `detector.repair(X)`.
+
+    >>> import maskdiff
+    >>> rows = [["cat", "meow"], ["dog", "woof"]] * 200 + [["cat", "meo w"]]
+    >>> repaired = maskdiff.repair(rows, detector=maskdiff.TableDetector("kernel"))
+    >>> repaired.rows[400], repaired.n_changed
+    (['cat', 'meow'], 1)
+    """
+    findings = find(X, detector=detector)
+    return findings.repair(X, false_discovery_rate, at_least=at_least)
+
+
 def fit_find(
     detector: Detector,
     X: Any,
@@ -63,7 +89,10 @@ def fit_find(
     group, order = (_values(detector, X, given) for given in (group, order))
     rows = detector._read(X)
     found = fit_find_batches(detector, lambda: [rows], rows.n_rows, options, group=group, order=order)
-    return findings_of(found, detector, rows, np.arange(rows.n_rows), pandas_index(X))
+    findings = findings_of(found, detector, rows, np.arange(rows.n_rows), pandas_index(X))
+    with listening(detector.progress) as callback:
+        cells = detector._found_cells(found.cross_fit, lambda: [rows], callback)
+    return replace(findings, cells=cells)
 
 
 def fit_find_batches(

@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
 from maskdiff.codes.windows import Windows
+from maskdiff.detectors.cell_repairs import Repair
+from maskdiff.detectors.cell_reports import CellReports
 from maskdiff.detectors.finding.cross_fit import CrossFit
 from maskdiff.detectors.finding.search import Found
 from maskdiff.detectors.finding.tail import NONE_ODD, OddEstimate
 from maskdiff.detectors.verdicts import TokenVerdicts, Verdicts
+from maskdiff.errors import SettingError
 from maskdiff.evidence import CellEvidence
 
 if TYPE_CHECKING:
@@ -28,7 +31,8 @@ class Findings(Verdicts):
     row is exchangeable with the rest of the file. `is_anomaly` marks the rows selected so that on average at most
     `false_discovery_rate` of them are normal. `estimated_odd` says how many of all rows are odd, with an interval.
     `left_out` (N,) are the oddest rows, as many; `detector` has learned from all others, and `codes` are its codes.
-    `cross_fit` holds the models that judged the rows.
+    `cross_fit` holds the models that judged the rows; `cells` says what they find in single cells of a table, where all
+    rows were judged at once.
     """
 
     detector: Detector | None = None
@@ -67,6 +71,26 @@ class Findings(Verdicts):
         """The `top` cells that carry each row's score: see the `explain` of the detector. `X` are the rows."""
         assert self.detector is not None
         return self.detector.explain(X, top, verdicts=self)
+
+    def odd_cells(self, X: Any, false_discovery_rate: float = 0.1) -> Any:
+        """The cells of a table that look wrong, the oddest first: see `TableDetector.odd_cells`. `X` are the rows.
+
+        About `false_discovery_rate` of the cells reported are fine. That is an estimate: how the log odds of cells that
+        are somewhat odd fall says how many fine ones to expect among the oddest (`calibration.CellTail`). Oddness is
+        how far the log odds are beyond what is usual for the column, in nats, and a p-value the share of the fine cells
+        of all columns expected to be at least as odd.
+        """
+        return self._table_detector.odd_cells(X, false_discovery_rate, verdicts=self)
+
+    def repair(self, X: Any, false_discovery_rate: float = 0.1, *, at_least: float = 0.5) -> Repair:
+        """A copy of the rows `X` in which wrong cells hold what should be there: see `TableDetector.repair`."""
+        return self._table_detector.repair(X, false_discovery_rate, at_least=at_least, verdicts=self)
+
+    @property
+    def _table_detector(self) -> CellReports:
+        if not isinstance(self.detector, CellReports):
+            raise SettingError("only tables have cells to judge one by one; these rows are texts or lists.")
+        return self.detector
 
 
 def _taken_verdicts(findings: Findings, rows: IntArray | BoolArray) -> Verdicts:

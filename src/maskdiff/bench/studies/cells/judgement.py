@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -9,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.calibration import Calibration
-from maskdiff.codes import BoolArray, FloatArray, IntArray
+from maskdiff.codes import BoolArray, FloatArray, IntArray, Schema
 from maskdiff.detectors import TableDetector
+from maskdiff.detectors.finding.cross_fit import CrossFit
+from maskdiff.detectors.finding.found_cells import judge_cells
 from maskdiff.detectors.verdicts import Verdicts
+from maskdiff.encoders.table.input import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,17 +25,26 @@ if TYPE_CHECKING:
 class Judgement:
     """How odd each row is (N,), whether it is an alarm at 1% false alarms (N,), and how odd each cell is (N, C).
 
-    `p_value` (N, C) is that of each cell, None where a detector has none. A cell nothing is said about is -inf odd.
-    `reasons` (N, C) is the order in which a row's cells are named, None: by their oddness. `verdicts` is what one of
-    our detectors said, to ask it further.
+    A cell nothing is said about is -inf odd. `reasons` (N, C) is the order in which a row's cells are named, None: by
+    their oddness. `verdicts` is what one of our detectors said, to ask it further.
     """
 
     score: FloatArray
     alarm: BoolArray
     oddness: FloatArray
-    p_value: FloatArray | None = None
     reasons: FloatArray | None = None
     verdicts: Verdicts | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class FileCells:
+    """How odd each cell of a file is, -inf where nothing is said about it, and its p-value, each (N, C).
+
+    The p-value is None where a detector has none.
+    """
+
+    oddness: FloatArray
+    p_value: FloatArray | None = None
 
 
 class CellDetector(Protocol):
@@ -46,6 +59,9 @@ class CellDetector(Protocol):
 
     def judge(self, X: pd.DataFrame) -> Judgement:
         """Rows and cells."""
+
+    def judge_file(self, X: pd.DataFrame, fold: IntArray) -> FileCells:
+        """All cells of a file, those of each fold as learned from the others."""
 
     def suggests(self, X: pd.DataFrame, judged: Judgement, column: IntArray, truth: pd.DataFrame) -> BoolArray | None:
         """Whether the value expected in this column of each row is that of `truth`, (N,); None: it expects nothing."""
@@ -70,10 +86,19 @@ class OurCells:
         cells = verdicts.cells
         assert cells is not None
         reasons = verdicts.contributions if cells.log_odds is None else cells.log_odds
-        of_fields = (cells.oddness, -cells.calibration.p_values_among_all(cells.oddness), reasons)
-        oddness, p_value, named = (self._by_column(one, verdicts, X) for one in of_fields)
-        p_value = np.where(np.isneginf(p_value), 1.0, -p_value)
-        return Judgement(verdicts.alarm_score, verdicts.is_anomaly, oddness, p_value, named, verdicts)
+        oddness, named = (_by_column(one, verdicts.codes.schema, X) for one in (cells.oddness, reasons))
+        return Judgement(verdicts.alarm_score, verdicts.is_anomaly, oddness, named, verdicts)
+
+    def judge_file(self, X: pd.DataFrame, fold: IntArray) -> FileCells:
+        """As `find` does: the models are not calibrated, the file itself is what calibrates."""
+        rows = read_table(X)
+        self.detector._look(lambda: [rows], len(X))
+        everything = np.ones(len(X), np.bool_)
+        cross_fit = CrossFit.learn(self.detector, lambda: [rows], fold.astype(np.int8), everything)
+        schema = cross_fit.models[0].encoder_.schema_
+        cells = judge_cells(cross_fit, lambda: [rows], schema)
+        oddness, sign = (_by_column(one, schema, X) for one in (cells.oddness, -cells.p_value))
+        return FileCells(oddness, np.where(np.isneginf(sign), 1.0, -sign))
 
     def suggests(self, X: pd.DataFrame, judged: Judgement, column: IntArray, truth: pd.DataFrame) -> BoolArray:
         """As a user reads it: the column is among the three reasons, and what was expected there is the true value."""
@@ -95,14 +120,15 @@ class OurCells:
             found[rows] = [field.label(int(code)) for code in codes.values[rows, j]]
         return found
 
-    def _by_column(self, of_fields: FloatArray, verdicts: Verdicts, X: pd.DataFrame) -> FloatArray:
-        """The columns' part of an array over fields (N, F), as (N, C): a field computed from dates has no cell."""
-        found = np.full(X.shape, -np.inf)
-        place = {str(name): j for j, name in enumerate(X.columns)}
-        for j, field in enumerate(verdicts.codes.schema):
-            if field.name in place:
-                found[:, place[field.name]] = of_fields[:, j]
-        return found
+
+def _by_column(of_fields: FloatArray, schema: Schema, X: pd.DataFrame) -> FloatArray:
+    """The columns' part of an array over fields (N, F), as (N, C): a field computed from dates has no cell."""
+    found = np.full(X.shape, -np.inf)
+    place = {str(name): j for j, name in enumerate(X.columns)}
+    for j, field in enumerate(schema):
+        if field.name in place:
+            found[:, place[field.name]] = of_fields[:, j]
+    return found
 
 
 # Labels that stand for several values, or for none.
@@ -142,6 +168,13 @@ class Calibrated:
         score, cells = self.detector.oddness(X)
         threshold = self.calibration_.threshold(self.calibration_.rate_or_default(None))
         return Judgement(score, score > threshold, cells)
+
+    def judge_file(self, X: pd.DataFrame, fold: IntArray) -> FileCells:
+        cells = np.empty(X.shape)
+        for number in np.unique(fold):
+            here = fold == number
+            cells[here] = copy.copy(self.detector).fit(X.iloc[~here]).oddness(X.iloc[here])[1]
+        return FileCells(cells)
 
     def suggests(self, X: pd.DataFrame, judged: Judgement, column: IntArray, truth: pd.DataFrame) -> BoolArray | None:
         holds_expected = getattr(self.detector, "holds_expected", None)

@@ -1,0 +1,75 @@
+"""One dirty table is all there is: its wrong cells are listed and repaired by models that did not see their rows."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import maskdiff
+from maskdiff import MLPReconstructor, Steps, Training
+from maskdiff.errors import SettingError
+
+from ...wrong_cells import OTHER_OFFICE, make_contracts
+
+OFFICES = {3, 13, 523, 1333, 1433}
+COLOURS = {50, 151, 852, 1353}
+
+
+@cache
+def dirty_contracts() -> pd.DataFrame:
+    """1600 contracts of few columns; 9 of their cells are wrong."""
+    rows = make_contracts(1600, 1)[["plan", "office", "limit", "colour"]]
+    offices, colours = (rows.index[sorted(places)] for places in (OFFICES, COLOURS))
+    rows.loc[offices, "office"] = rows.loc[offices, "office"].map(OTHER_OFFICE)
+    rows.loc[colours, "colour"] = ["purple", "mauve", "teal", "ochre"]
+    return rows
+
+
+@cache
+def findings() -> maskdiff.Findings:
+    network = MLPReconstructor(width=32, layers=2, training=Training(Steps(120)))
+    detector = maskdiff.TableDetector(network, probes=maskdiff.ProbeGrid((0.3,), 4), progress=False)
+    return maskdiff.find(dirty_contracts(), detector=detector)
+
+
+def test_the_wrong_cells_of_the_rows_that_were_learned_from_are_listed():
+    cells = findings().odd_cells(dirty_contracts())
+    listed = set(zip(cells["row"], cells["column"], strict=True))
+    wrong = {(row, "office") for row in OFFICES} | {(row, "colour") for row in COLOURS}
+    assert wrong <= listed
+    assert len(listed) <= 2 * len(wrong)  # where an office is wrong, plan and limit contradict it
+    assert (np.diff(cells["oddness"]) <= 0).all()
+    assert cells.index[0] == dirty_contracts().index[cells["row"].iloc[0]]
+
+
+def test_they_are_repaired_in_a_copy():
+    rows, right = dirty_contracts(), make_contracts(1600, 1)
+    before = rows.copy()
+    repair = findings().repair(rows)
+    pd.testing.assert_frame_equal(rows, before)
+    offices = sorted(OFFICES)
+    assert repair.rows["office"].iloc[offices].tolist() == right["office"].iloc[offices].tolist()
+    kept = repair.changes[repair.changes["column"] == "colour"]
+    assert not kept["changed"].any()  # any of three colours may be meant
+
+
+def test_cells_stay_with_their_rows_where_these_are_put_in_another_order():
+    ranked = findings().ranked()
+    rows = dirty_contracts().loc[ranked.labels]
+    again = ranked.odd_cells(rows)
+    cells = findings().odd_cells(dirty_contracts())
+    assert set(zip(again.index, again["column"], strict=True)) == set(zip(cells.index, cells["column"], strict=True))
+
+
+def test_a_table_without_errors_is_left_as_it_is():
+    rows = make_contracts(400, 2)[["plan", "office", "colour"]]
+    repair = maskdiff.repair(rows, detector=maskdiff.TableDetector("kernel", progress=False))
+    assert not len(repair.changes)
+    pd.testing.assert_frame_equal(repair.rows, rows)
+
+
+def test_rows_of_texts_have_no_cells_to_list():
+    with pytest.raises(SettingError, match="only tables have cells"):
+        replace(findings(), detector=maskdiff.TextDetector()).odd_cells(["a text"])
