@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from maskdiff.codes import Codes, Field, Schema
+from maskdiff.evidence import nearest_loops, nearest_rows
 from maskdiff.evidence.nearest_rows import NearestRows
+from maskdiff.masking import as_rows
+
+
+@pytest.fixture(params=["compiled", "products"], autouse=True)
+def path(request, monkeypatch):
+    """Each way to compute the same numbers."""
+    monkeypatch.setattr(NearestRows, "compiles", request.param == "compiled")
 
 
 def schema_of(values: np.ndarray) -> Schema:
@@ -98,3 +109,50 @@ def test_where_the_five_nearest_are_equally_far_from_all_rows_more_are_looked_at
     assert NearestRows().fit(kept).choose_k(held_out) == 25
     sparse = Codes(rng.integers(0, 4, (300, 12)), schema_of(rng.integers(0, 4, (300, 12))))
     assert NearestRows().fit(sparse.take(slice(60, None))).choose_k(sparse.take(slice(0, 60))) == 5
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_of_rows_equally_far_and_of_equal_rows_as_many_count_as_there_are_neighbours(data):
+    """Bins with a missing value, a category, unseen values, ties everywhere."""
+    row = st.tuples(st.integers(0, 3), st.integers(0, 2))
+    values = np.array([*data.draw(st.lists(row, min_size=1, max_size=12)), (0, 0), (1, 1), (2, 2), (3, 0)])
+    counts = [tuple(np.bincount(column).tolist()) for column in values.T]
+    age = Field("age", "number", ("1", "2", "3", "missing"), counts[0], ordered=True)
+    normal = Codes(values, Schema((age, Field("pet", "category", ("a", "b", "c"), counts[1]))))
+    new = np.array(data.draw(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=4)))
+    k = data.draw(st.integers(1, len(values)))
+
+    steps = np.abs(new[:, None, 0] - values[None, :, 0]).astype(float)
+    outside = np.maximum(new[:, None, 0], values[None, :, 0]) >= 3
+    steps[outside & (steps > 0)] = 3
+    weight = 1 / normal.schema.typical_difference
+    distance = steps * weight[0] + (new[:, None, 1] != values[None, :, 1]) * weight[1]
+    found = NearestRows(k).fit(normal).differences(Codes(new, normal.schema)).sum(axis=1)
+    np.testing.assert_allclose(found, np.sort(distance, axis=1)[:, :k].mean(axis=1), rtol=1e-5, atol=1e-6)
+
+
+def test_more_normal_rows_than_are_compared_at_once_are_all_compared(monkeypatch, normal):
+    whole = NearestRows(4).fit(normal).differences(normal)
+    monkeypatch.setattr(nearest_loops, "_BLOCK", 7)
+    np.testing.assert_allclose(NearestRows(4).fit(normal).differences(normal), whole, rtol=1e-6)
+
+
+def test_the_nearest_come_first_and_without_numba_too(monkeypatch, normal):
+    rows = as_rows(normal.take(slice(0, 9)))
+    source = NearestRows(3).fit(normal)
+    places, numbers = source.nearest(rows)
+    assert (source.codes_NF[places[:, 0]] == rows.codes_BF).all()
+    monkeypatch.setattr(nearest_rows, "load_loops", lambda _: None)
+    torch.testing.assert_close(NearestRows(3).fit(normal).nearest(rows)[1], numbers)
+
+
+def test_the_number_of_threads_does_not_matter(normal):
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        alone = NearestRows(4).fit(normal).differences(normal)
+        torch.set_num_threads(3)
+        np.testing.assert_allclose(NearestRows(4).fit(normal).differences(normal), alone, rtol=1e-6)
+    finally:
+        torch.set_num_threads(before)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -19,12 +19,14 @@ from maskdiff.evidence.base import State
 from maskdiff.masking import RowBatch, as_rows
 from maskdiff.progress import Callback
 from maskdiff.reconstructors.layout import Layout
-from maskdiff.reconstructors.reference import ReferenceRows
+from maskdiff.reconstructors.loops import in_threads, load_loops
+from maskdiff.reconstructors.reference import ReferenceRows, compact_codes
 from maskdiff.score import CellScores
 from maskdiff.state import arguments_from_plain, arguments_to_plain
 from maskdiff.state.tensors import Tensors
 
 _FLOATS_AT_ONCE = 1 << 24
+_LOOPS = "maskdiff.evidence.nearest_loops"
 # How many neighbours, and how many where these are equally far from all rows.
 _FEW, _MORE = 5, 25
 
@@ -46,6 +48,10 @@ class NearestRows:
     weight_F: Tensor = field(init=False, repr=False)
     n_ordered_F: Tensor = field(init=False, repr=False)
     ordered_P: Tensor = field(init=False, repr=False)
+    _codes_FN: np.ndarray[Any, Any] | None = field(init=False, repr=False, default=None)
+
+    # Whether a CPU may use compiled loops.
+    compiles: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.k < 1:
@@ -60,6 +66,7 @@ class NearestRows:
     def _over(self, reference: ReferenceRows, schema: Schema) -> Self:
         fitted, device = copy.copy(self), reference.codes_NF.device
         fitted.codes_NF, fitted.counts_N = reference.codes_NF, reference.counts_N
+        fitted._codes_FN = None
         fitted.layout = Layout(schema.sizes).to(device)
         fitted.weight_F = torch.from_numpy(1 / schema.typical_difference).float().to(device)
         fitted.n_ordered_F = torch.tensor([one.n_ordered for one in schema], device=device)
@@ -119,6 +126,13 @@ class NearestRows:
 
     def nearest(self, rows: RowBatch) -> tuple[Tensor, Tensor]:
         """Which distinct normal rows are nearest, and how many of each to count so that there are k, each (B, <= k)."""
+        loops = self._loops()
+        place_Bk = self._places(rows) if loops is None else self._compiled_places(rows, loops)
+        number_Bk = self.counts_N[place_Bk]
+        before_Bk = number_Bk.cumsum(dim=1) - number_Bk
+        return place_Bk, torch.minimum(number_Bk, (self.k - before_Bk).clamp_min(0))
+
+    def _places(self, rows: RowBatch) -> Tensor:
         field_P, in_order = self.layout.field_P, self.ordered_P
         agree_BP = self.layout.one_hot(rows.codes_BF)
         if len(in_order):
@@ -127,13 +141,13 @@ class NearestRows:
         if rows.known_BF is not None:
             agree_BP *= rows.known_BF[:, field_P]
         agree_BN = (agree_BP * self.weight_F[field_P]) @ self.layout.one_hot(self.codes_NF).T
-        place_Bk = agree_BN.topk(min(self.k, len(self.counts_N)), dim=1).indices
-        number_Bk = self.counts_N[place_Bk]
-        before_Bk = number_Bk.cumsum(dim=1) - number_Bk
-        return place_Bk, torch.minimum(number_Bk, (self.k - before_Bk).clamp_min(0))
+        return agree_BN.topk(min(self.k, len(self.counts_N)), dim=1).indices
 
     def _differences(self, rows: RowBatch) -> Tensor:
         place_Bk, number_Bk = self.nearest(rows)
+        loops = self._loops()
+        if loops is not None:
+            return self._compiled_differences(rows, place_Bk, number_Bk, loops)
         near_BkF, codes_B1F = self.codes_NF[place_Bk], rows.codes_BF.unsqueeze(1)
         differ_BkF = (near_BkF != codes_B1F).float()
         in_order = self.n_ordered_F.nonzero().flatten()
@@ -145,6 +159,41 @@ class NearestRows:
             differ_BkF = torch.where(rows.known_BF.unsqueeze(1), differ_BkF, most_F)
         share_Bk = number_Bk / number_Bk.sum(dim=1, keepdim=True)
         return torch.einsum("bk,bkf->bf", share_Bk, differ_BkF) * self.weight_F
+
+    # The same, compiled ----------------------------------------------------------------------------------------------
+
+    def _loops(self) -> Any:
+        """The compiled loops, on a CPU with numba; else None."""
+        return load_loops(_LOOPS) if self.compiles and self.codes_NF.device.type == "cpu" else None
+
+    def _compiled_places(self, rows: RowBatch, loops: Any) -> Tensor:
+        codes_BF, known_BF = self._compact(rows)
+        place_Bk = np.empty((len(codes_BF), min(self.k, len(self.counts_N))), np.int64)
+        if self._codes_FN is None:
+            self._codes_FN = compact_codes(self.codes_NF.T, self.layout.sizes)
+        codes_FN, fields = self._codes_FN, (self.n_ordered_F.numpy(), self.weight_F.numpy())
+
+        def find(run: slice) -> None:
+            loops.find_nearest(codes_FN, codes_BF[run], known_BF[run], *fields, place_Bk[run])
+
+        in_threads(find, len(codes_BF))
+        return torch.from_numpy(place_Bk)
+
+    def _compiled_differences(self, rows: RowBatch, place_Bk: Tensor, number_Bk: Tensor, loops: Any) -> Tensor:
+        total_BF, codes_NF, n_ordered_F = np.zeros(rows.codes_BF.shape), self.codes_NF.numpy(), self.n_ordered_F.numpy()
+        given = (*self._compact(rows), place_Bk.numpy(), number_Bk.numpy(), total_BF)
+
+        def add(run: slice) -> None:
+            codes_BF, known_BF, *others = (part[run] for part in given)
+            loops.add_differences(codes_NF, codes_BF, known_BF, n_ordered_F, *others)
+
+        in_threads(add, len(total_BF))
+        return torch.from_numpy(total_BF) / number_Bk.sum(dim=1, keepdim=True) * self.weight_F
+
+    def _compact(self, rows: RowBatch) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """The codes of the rows in few bytes, and which are known."""
+        codes_BF = compact_codes(rows.codes_BF, self.layout.sizes)
+        return codes_BF, np.ones(codes_BF.shape, np.bool_) if rows.known_BF is None else rows.known_BF.numpy()
 
 
 def _relative_deviation(distances: FloatArray) -> float:

@@ -33,7 +33,7 @@ from maskdiff.reconstructors.base import State
 from maskdiff.reconstructors.kernel_lattice import agreeing_subsets, answers_of_lattice, subset_counts
 from maskdiff.reconstructors.layout import Layout
 from maskdiff.reconstructors.loops import in_threads, load_loops
-from maskdiff.reconstructors.reference import ReferenceRows
+from maskdiff.reconstructors.reference import ReferenceRows, compact_codes
 from maskdiff.state import Parameters, arguments_from_plain, arguments_to_plain
 from maskdiff.state.tensors import Tensors
 
@@ -149,7 +149,7 @@ class KernelReconstructor(Parameters):
     def _from_patterns(self, views: MaskedViews, patterns: Any) -> Tensor:
         """All answers from patterns of agreement; rows that are too far from all reference rows by products."""
         codes_FN, counts_N = self._compact()
-        rows_BF, visible = views.codes_BF.numpy().astype(codes_FN.dtype), np.ascontiguousarray(views.visible.numpy())
+        rows_BF, visible = compact_codes(views.codes_BF, self.sizes), np.ascontiguousarray(views.visible.numpy())
         own_B = self._own_places(_own_codes(views)).numpy() if self.leave_one_out else np.full(len(rows_BF), -1)
         answer = torch.empty(views.n_rows, views.n_views, len(self.sizes))
         answer_BKF, answered_B, q = answer.numpy(), np.empty(len(rows_BF), np.bool_), math.exp(-self.bandwidth)
@@ -169,8 +169,7 @@ class KernelReconstructor(Parameters):
     def _compact(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """The reference rows in as few bytes as their codes need, field by field, and their numbers."""
         if self._compacted is None:
-            codes_FN = self.codes_NF.T.numpy().astype(np.min_scalar_type(int(self.sizes.max()) - 1))
-            self._compacted = np.ascontiguousarray(codes_FN), self.counts_N.numpy().astype(np.float64)
+            self._compacted = compact_codes(self.codes_NF.T, self.sizes), self.counts_N.double().numpy()
         return self._compacted
 
     def _from_agreements(self, views: MaskedViews) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from maskdiff.codes import Codes, Schema
@@ -47,3 +48,8 @@ class ReferenceRows:
         few = bool(((counts_N > 0) & (counts_N < _MOST_ROWS // len(counts_N))).all())
         check(few, "the numbers of its reference rows are not positive, or too large")
         return cls(codes_NF.to(device), counts_N.clone().to(device))
+
+
+def compact_codes(codes: Tensor, sizes: NDArray[np.int64]) -> NDArray[Any]:
+    """Codes of fields of these sizes, in as few bytes as they need."""
+    return np.ascontiguousarray(codes.numpy().astype(np.min_scalar_type(int(sizes.max(initial=1)) - 1)))
