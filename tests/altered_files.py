@@ -17,7 +17,7 @@ from maskdiff import storage
 
 NAN, INFINITY = float("nan"), float("inf")
 CLASSES = ("TableDetector", "TextDetector", "KernelReconstructor", "MLPReconstructor", "ProbeGrid", "Linear", "Steps")
-SOURCES = ("masked_surprise", "nearest_rows", "nearest_texts")
+SOURCES = ("masked_surprise", "nearest_rows", "nearest_texts", "text_columns")
 
 Contents = tuple[Any, dict[str, Tensor]]
 Alteration = tuple[str, Callable[[Any, dict[str, Tensor]], None]]

@@ -54,6 +54,14 @@ def combined(tmp_path):
         return tables(columns={"flag": "category"})
 
 
+def notes(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = connections(150, 0)
+    rows["note"] = [f"{service} was slow, {' '.join(rng.choice(WORDS, 4))}" for service in rows["service"]]
+    detector = TableDetector("kernel", columns={"note": "text"}).fit(rows)
+    return detector, rows[:3].assign(note=["http was slow, see you at nine", "qqxv zzkj", None])
+
+
 def texts(detector):
     detector.fit(TEXTS).dismiss(ODD_TEXTS[1:2])
     return detector, ODD_TEXTS
@@ -66,6 +74,7 @@ MODELS = {
     "kernel": lambda path: tables(
         "same cells", "same pattern", reconstructor=KernelReconstructor(2.0), aggregate="rms"
     ),
+    "free text": notes,
     "paper": lambda path: tables(reconstructor="kernel", preset="paper", schedule="cosine"),
     "sequence": lambda path: (
         SequenceDetector(TINY, probes=PROBES, separator=" ").fit(TEXTS),

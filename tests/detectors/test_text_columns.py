@@ -11,7 +11,7 @@ import pytest
 from maskdiff import MLPReconstructor, ProbeGrid, Steps, TableDetector, Training, load, save
 from maskdiff.datasets.claim_notes import FAULTS, claim_notes, odd_notes
 from maskdiff.encoders.table.encoder import TableEncoder
-from maskdiff.errors import LeftOutWarning, TextColumnWarning
+from maskdiff.errors import EmptyTableError, LeftOutWarning, TextColumnWarning
 
 ISSUES = ("Flat Tyres", "Windscreen Crack", "Radiator Leaking", "Brake Pads Worn")
 
@@ -170,6 +170,7 @@ def test_a_small_table_is_cross_fitted_with_its_texts(odd: pd.DataFrame) -> None
 
 
 def test_odd_notes_are_found_in_a_file_nobody_labelled(odd: pd.DataFrame) -> None:
+    odd = odd[1:]  # of few rows nobody can tell what contradicts what
     rows = pd.concat([claims(200, 0), odd], ignore_index=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TextColumnWarning)
@@ -189,3 +190,16 @@ def test_normal_rows_raise_alarms_as_rarely_as_promised() -> None:
 def test_tables_without_texts_hold_none() -> None:
     codes = TableEncoder().fit([["cat", 1], ["dog", 2]] * 9).encode([["cat", 1]])
     assert codes.texts is None
+
+
+def test_texts_alone_are_for_another_detector() -> None:
+    with pytest.raises(EmptyTableError, match=r"'note'.*TextDetector"):
+        TableDetector("kernel").fit(claims(60, 0)[["note"]])
+
+
+@pytest.mark.parametrize("effort", ["auto", "alarms"])
+def test_a_first_look_reads_texts_too(effort: str, odd: pd.DataFrame) -> None:
+    network = MLPReconstructor(8, 1, training=Training(Steps(2), batch_size=32))
+    settings = {"probes": ProbeGrid((0.3,), 1), "cross_fit_up_to": 0, "effort": effort}
+    detector = quietly(TableDetector(network, **settings), claims(1000, 0))
+    assert detector.is_anomaly(odd)[1:].all()

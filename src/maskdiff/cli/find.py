@@ -56,6 +56,7 @@ def find(
     categorical: Annotated[Names, options.named("Read these as categories.")] = None,
     numeric: Annotated[Names, options.named("Read these as numbers.")] = None,
     dates: Annotated[Names, options.named("Read these as dates.")] = None,
+    free_text: Annotated[Names, options.named("Read these as free text, such as notes.")] = None,
     seed: Annotated[int, typer.Option(help="Equal seeds find equal rows.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, ...")] = "auto",
     prefix: Annotated[str, typer.Option(help="Before the names of the columns that are added.")] = "",
@@ -100,7 +101,9 @@ def find(
             rows,
             out,
             detector=settings,
-            columns=ColumnOptions(columns or (), drop or (), categorical or (), numeric or (), dates or ()),
+            columns=ColumnOptions(
+                columns or (), drop or (), categorical or (), numeric or (), dates or (), free_text or ()
+            ),
             options=FindOptions(options.share_of_odd_rows(contamination) or 0.0, false_discovery_rate),
             group=group,
             order=order,

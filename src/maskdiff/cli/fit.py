@@ -51,6 +51,7 @@ def fit(
     categorical: Annotated[Names, options.named("Read these as categories.")] = None,
     numeric: Annotated[Names, options.named("Read these as numbers.")] = None,
     dates: Annotated[Names, options.named("Read these as dates.")] = None,
+    free_text: Annotated[Names, options.named("Read these as free text, such as notes.")] = None,
     day_first: Annotated[
         bool | None, typer.Option("--day-first/--month-first", help="What comes first in dates such as 03/04/2024.")
     ] = None,
@@ -127,7 +128,9 @@ def fit(
             rows,
             out,
             detector=settings,
-            columns=ColumnOptions(columns or (), drop or (), categorical or (), numeric or (), dates or ()),
+            columns=ColumnOptions(
+                columns or (), drop or (), categorical or (), numeric or (), dates or (), free_text or ()
+            ),
             labels=_labels(label, normal),
             reading=options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query),
             checkpoint=checkpoint,
@@ -215,6 +218,8 @@ def _described(column: dict[str, Any]) -> tuple[str, ...]:
     if column["left_out"]:
         return column["name"], f"left out: {column['left_out']}", "", missing
     name = column["type"]
+    if name not in _READ_AS and COLUMN_TYPES[name].is_free_text:
+        return column["name"], name, "", missing
     unit = name if name in _READ_AS else COLUMN_TYPES[name].unit
     single = f"{unit[:-3]}y" if unit.endswith("ies") else unit.removesuffix("s")
     return column["name"], _READ_AS.get(name, name), counted(column["codes"], single), missing

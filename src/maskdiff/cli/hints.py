@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 # The setting an error names -> how to give it here.
 HINTS = {
-    "columns": "--categorical NAME, --numeric NAME, --dates NAME",
-    "columns or text": "--categorical NAME, --numeric NAME, --dates NAME, or --text NAME",
+    "columns": "--categorical NAME, --numeric NAME, --dates NAME, --free-text NAME",
+    "columns or text": "--categorical NAME, --numeric NAME, --dates NAME, --free-text NAME, or --text NAME",
     "contamination": "--contamination",
     "day_first": "--day-first or --month-first",
     "decimal": "--decimal , or --decimal .",

@@ -55,10 +55,11 @@ class Efforts:
 
     def _learn_looks(self, evidence: Evidence, tuning: Codes, scores: FloatArray) -> LearnedLooks:
         """The first looks on the scale of these scores, which the whole grid gave rows that tune."""
-        if len(scores) < _FEWEST_TO_TUNE:
+        possible = self._bare_looks(evidence)
+        if not possible or len(scores) < _FEWEST_TO_TUNE:
             return {}
         alarms, learned = self._row_alarms(tuning, evidence), {}
-        for name, look in self._bare_looks(evidence).items():
+        for name, look in possible.items():
             term_scores = look.term_scores(tuning, known=alarms.known)
             learned[name] = LearnedLook.of(look, term_scores, scores, alarms.alarm_score, unseen_rows(tuning))
         return learned

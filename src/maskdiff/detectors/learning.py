@@ -100,6 +100,11 @@ class Learner(Efforts, BaseEstimator):  # type: ignore[misc]
         """What the score is made of, with its scales; where `looks` are wanted, what rows that tune say of them."""
         return self._evidence(codes, self._choose(codes, tuning)), {}
 
+    @property
+    def _scales_terms(self) -> bool:
+        """Whether terms of evidence are put on one scale by normal rows: here there is only one."""
+        return False
+
     def _calibrate(self, codes: Codes, found: CellEvidence, callback: Callback | None) -> FloatArray:
         """The alarm scores of the rows that calibrate: here their scores."""
         return found.score
@@ -213,7 +218,7 @@ class Learner(Efforts, BaseEstimator):  # type: ignore[misc]
         self.fingerprint_ = Fingerprint.of((codes, held_out), self.seed)
         term_scores = np.concatenate(found)
         # One scale for the answers of all models, the one that is kept among them.
-        self.evidence_ = evidence.scaled_by(term_scores) if len(evidence.terms) > 1 else evidence
+        self.evidence_ = evidence.scaled_by(term_scores) if self._scales_terms else evidence
         scales = [term.scale for term in self.evidence_.terms]
         scores = self._calibrate_folds(term_scores / scales, cells)
         self.adopt_calibration(Calibration.from_scores(scores))

@@ -172,6 +172,10 @@ class TableDetector(CellReports, CellDetector):
         """Whether the kernel and the nearest rows stand beside the network."""
         return self.reconstructor == "combined" and self.preset is None
 
+    @property
+    def _scales_terms(self) -> bool:
+        return self._combines
+
     def _cross_fits(self, reconstructor: Any, n_rows: int) -> bool:
         able = abilities(reconstructor)
         apart = able.fit is not None and able.left_out is None and not able.tunes and not self.contamination
@@ -190,7 +194,7 @@ class TableDetector(CellReports, CellDetector):
     def _evidence(self, codes: Codes, choice: TableChoice) -> Evidence:
         alone = super()._evidence(codes, choice)
         evidence = self._combined(alone, codes, choice.k) if self._combines else alone
-        return self._with_texts(evidence, codes, choice.texts)
+        return self._with_texts(evidence, codes, choice.texts, in_nats=not self._combines)
 
     def _combined(self, alone: Evidence, codes: Codes, k: int) -> Evidence:
         """The network's evidence, and that of the rows compared with."""
@@ -205,12 +209,11 @@ class TableDetector(CellReports, CellDetector):
     ) -> tuple[Evidence, LearnedLooks]:
         choice = self._choose(codes, tuning)
         evidence = self._evidence(codes, choice)
-        several = len(evidence.terms) > 1
-        if not several and not self._lifts(self.reconstructor_):
+        if not self._combines and not self._lifts(self.reconstructor_):
             self.cell_alarms_ = CellAlarms(self._single_cells())
             return evidence, {}
         term_scores = evidence.term_scores(tuning, stage="calibrating", callback=callback)
-        if several:
+        if self._combines:
             evidence, before = evidence.scaled_by(term_scores), evidence
             term_scores /= [new.scale / old.scale for new, old in zip(evidence.terms, before.terms, strict=True)]
         scores = term_scores.sum(axis=1)

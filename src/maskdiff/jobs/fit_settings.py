@@ -30,14 +30,15 @@ class ColumnOptions:
     category: Sequence[str] = ()
     number: Sequence[str] = ()
     date: Sequence[str] = ()
+    text: Sequence[str] = ()
 
     def __bool__(self) -> bool:
-        return any((self.only, self.drop, self.category, self.number, self.date))
+        return any((self.only, self.drop, self.category, self.number, self.date, self.text))
 
     def for_file(self, rows: RowFile, label: str | None = None) -> dict[str, str]:
         """Column -> how to read it, as in `TableDetector(columns=...)`; the column of labels is dropped."""
         reading: dict[str, str] = {}
-        for how in ("category", "number", "date", "drop"):
+        for how in ("category", "number", "date", "text", "drop"):
             for name in _names(rows, getattr(self, how)):
                 if reading.setdefault(name, how) != how:
                     raise SettingError(f"column {name!r} cannot be both {reading[name]} and {how}. Name it once.")

@@ -147,4 +147,5 @@ def reason(cell: Any, places: tuple[str, ...] = (), derived: DerivedField | None
     said = f"{cell.column} = {cell.value}" if phrase is None else phrase
     said += (": " if phrase is None else "; ") + cell.note if cell.note else ""
     said += f" contradicts {cell.contradicts}" if cell.contradicts else ""
-    return f"{said} (expected {interval_text(cell.expected)}, {cell.expected_probability:.0%})"
+    expected = f" (expected {interval_text(cell.expected)}, {cell.expected_probability:.0%})"
+    return said + expected if cell.expected else said

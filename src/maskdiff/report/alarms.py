@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from maskdiff.codes import FloatArray, IntArray
+from maskdiff.explanations.shading import Piece
 from maskdiff.report.marks import Mark
 
 
@@ -12,7 +13,7 @@ from maskdiff.report.marks import Mark
 class ExplainedCell:
     """A cell with a large contribution, or an odd one. `pattern` is what its value shares with others: the value, or
     its bin. `note` says in words what is odd about the value, where that is known, and `contradicts` names the other
-    one of two cells that are only odd together."""
+    one of two cells that are only odd together. `pieces` are those of a text, by how odd they are."""
 
     field: int
     value: str
@@ -25,6 +26,7 @@ class ExplainedCell:
     as_expected: bool
     note: str = ""
     contradicts: str = ""
+    pieces: tuple[Piece, ...] = ()
 
 
 @dataclass(slots=True)

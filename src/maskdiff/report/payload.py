@@ -17,6 +17,7 @@ import numpy as np
 
 from maskdiff.codes import FloatArray
 from maskdiff.explanations.oddities import ODDITIES
+from maskdiff.explanations.shading import Piece
 from maskdiff.report.alarms import Alarm, ExplainedCell
 from maskdiff.report.formatting import display_value, p_value
 from maskdiff.report.groups import Grouping
@@ -63,6 +64,7 @@ def payload(
         "cells": [[part for cell in row.cells for part in _cell(cell, pools[cell.field])] for row in rows],
         "notes": [[i, j, cell.note] for i, j, cell in explained if cell.note],
         "contradicts": [[i, j, cell.contradicts] for i, j, cell in explained if cell.contradicts],
+        "pieces": [[i, j, [_piece(one) for one in cell.pieces]] for i, j, cell in explained if cell.pieces],
         "oddity": [oddities.index(row.oddity) for row in rows],
         "oddities": list(oddities),
         "whole": [[at, round(row.whole, 3)] for at, row in enumerate(rows) if row.whole is not None],
@@ -94,6 +96,11 @@ def _cell(cell: ExplainedCell, pool: TextPool) -> tuple[float, ...]:
         thousandths(cell.probability),
         flags,
     )
+
+
+def _piece(piece: Piece) -> tuple[str, int]:
+    """A piece of a text in a cell, and its strength in hundredths."""
+    return piece.text, round(100 * piece.strength)
 
 
 def _mark(mark: Mark) -> tuple[int, int, int]:

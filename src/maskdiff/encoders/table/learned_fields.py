@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 
 from maskdiff.encoders.table.derived_statistics import learn_derived
-from maskdiff.encoders.table.input import Header
+from maskdiff.encoders.table.input import Header, listed
 from maskdiff.encoders.table.learned_coders import learn_coder
 from maskdiff.encoders.table.statistics import ColumnStatistics, TableStatistics
 from maskdiff.encoders.table.table_fields import TableFields
@@ -26,6 +26,13 @@ def learn_fields(header: Header, statistics: TableStatistics, **settings: int) -
         raise EmptyTableError(
             f"no column is left to learn from. Left out: {reasons(left_out)}. {KEEP_HINT} A column of texts is for "
             "TextDetector.",
+            setting="columns or text",
+        )
+    texts = [name for name, one in statistics.columns.items() if name not in useless and one.type.is_free_text]
+    if len(left_out) + len(texts) == len(header.names):
+        raise EmptyTableError(
+            f"only free text is left to learn from ({listed(texts)}), which is read beside other columns. "
+            "Texts alone are for TextDetector.",
             setting="columns or text",
         )
     kept = [learned for name, learned in statistics.columns.items() if name not in useless]

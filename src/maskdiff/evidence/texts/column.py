@@ -165,9 +165,10 @@ class TextColumn:
             odd = self.usual.deviation(surprise, tokens.row, tokens.n_rows) ** 2 / 2
             parts += beyond * (odd / np.maximum(np.bincount(tokens.row, beyond, tokens.n_rows), 1e-9))[tokens.row]
         bag = self._bag(tokens, places)
+        counted = places < bag.shape[1]
         for context in self.contexts:
-            of_tokens = context.token_parts(bag, _values(codes, context))
-            speaks = np.where(places < bag.shape[1], of_tokens[tokens.row, np.minimum(places, bag.shape[1] - 1)], 0.0)
+            speaks = np.zeros(len(places))
+            speaks[counted] = context.token_parts(bag, _values(codes, context), tokens.row[counted], places[counted])
             odds = context.surprise(bag, _values(codes, context))
             parts += speaks * (odds / np.maximum(np.bincount(tokens.row, speaks, tokens.n_rows), 1e-9))[tokens.row]
         texts, ends = tokens.distinct.take(tokens.place).to_pylist(), np.cumsum(tokens.lengths).tolist()

@@ -3,7 +3,7 @@
 Naive Bayes, turned around: how likely is each value of the column, given the tokens of the text? Where the text speaks
 for another value than the row holds, the two contradict each other. Tokens repeat each other, so that their evidence is
 multiplied by a `trust` below one, chosen by normal rows that were not learned from; 0 where the text says nothing about
-the column. N texts, K values, W tokens that are counted.
+the column. N texts, K values, W tokens that are counted, T tokens of all texts.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ TRUSTS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
 _DRAWN = 20.0
 # What a text says about a column has to be worth this much for each row, in nats, and more than chance allows.
 _LEAST_GAIN, _ERRORS = 0.01, 3.0
+_TOKENS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +81,17 @@ class Context:
         own = likely[np.arange(len(codes)), np.where(known, codes, 0)]
         return np.where(known, np.maximum(self.log_prior[np.where(known, codes, 0)] - own, 0.0), 0.0)
 
-    def token_parts(self, bag: csr_array, codes: NDArray[np.int64]) -> FloatArray:
-        """How much each counted token speaks for the other values, in one row each, (N, W)."""
+    def token_parts(
+        self, bag: csr_array, codes: NDArray[np.int64], row: NDArray[np.int64], place: NDArray[np.int64]
+    ) -> FloatArray:
+        """How much each of these tokens speaks for other values than its row's own, in nats, (T,)."""
         likely = np.exp(self._posterior(bag @ self.log_ratio.T, self.trust))
-        own = self.log_ratio[np.minimum(codes, len(self.log_prior) - 1)]
-        parts: FloatArray = self.trust * np.maximum(likely @ self.log_ratio - own, 0.0) * (bag.toarray() > 0)
-        return parts
+        own, parts = np.minimum(codes, len(self.log_prior) - 1), np.empty(len(row))
+        for at in range(0, len(row), _TOKENS_AT_ONCE):
+            here, token = row[at : at + _TOKENS_AT_ONCE], place[at : at + _TOKENS_AT_ONCE]
+            expected = (likely[here] * self.log_ratio[:, token].T).sum(axis=1)
+            parts[at : at + _TOKENS_AT_ONCE] = expected - self.log_ratio[own[here], token]
+        return self.trust * np.maximum(parts, 0.0)
 
     def to_state(self) -> State:
         """The column, the trust and the log ratios."""

@@ -11,6 +11,7 @@ const anomalies = (data) => {
 
   const notes = new Map(data.notes.map(([row, at, note]) => [`${row},${at}`, note]));
   const contradicts = new Map(data.contradicts.map(([row, at, text]) => [`${row},${at}`, text]));
+  const texts = new Map(data.pieces.map(([row, at, flat]) => [`${row},${at}`, flat.map(([text, strength]) => ({ text, strength: strength / 100, cell: -1 }))]));
   const more = new Map(data.more);
   const wholes = new Map(data.whole);
 
@@ -19,10 +20,10 @@ const anomalies = (data) => {
     const flat = data.cells[row], found = [];
     for (let i = 0; i < flat.length; i += parts) {
       const [field, value, share, expected, probability, flags] = flat.slice(i, i + parts);
-      const texts = data.columns[field].texts;
+      const distinct = data.columns[field].texts;
       found.push({
         field, share, probability,
-        name: data.columns[field].name, value: texts[value], expected: texts[expected],
+        name: data.columns[field].name, value: distinct[value], expected: distinct[expected], pieces: texts.get(`${row},${i / parts}`) ?? [],
         contradicts: contradicts.get(`${row},${i / parts}`) ?? "",
         note: notes.get(`${row},${i / parts}`) ?? "", odd: (flags & 1) > 0, unseen: (flags & 2) > 0, asExpected: (flags & 4) > 0,
       });

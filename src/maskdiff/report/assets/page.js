@@ -82,10 +82,13 @@
     return ["expected ", make("span", "value", isText ? `“${detail.expected}”` : detail.expected), ` (${percent(detail.probability)})`];
   };
 
+  // What a cell holds: a text in its pieces, any other value as it is.
+  const content = (detail) => (detail.pieces.length ? detail.pieces.map((piece) => shaded(piece, [])) : [detail.value]);
+
   // Cells are made of text nodes only: a value that contains markup is shown as text.
   const reason = (detail) => {
     const column = isText ? [] : [make("span", "column", detail.name), " "];
-    const item = make("li", "odd", make("span", "share", percent(detail.share)), " ", ...column, make("span", "value", detail.value));
+    const item = make("li", "odd", make("span", "share", percent(detail.share)), " ", ...column, make("span", "value", ...content(detail)));
     if (detail.unseen) item.append(" ", make("span", "tag", "new"));
     item.append(" ", make("span", "expected", ...expectation(detail)));
     if (detail.contradicts) item.append(" ", make("span", "cell-note", `contradicts ${detail.contradicts}`));
@@ -156,7 +159,7 @@
     const detail = explained.get(field);
     const value = detail ? detail.value : list.text(data.columns[field], row);
     if (value === undefined) return cell("td", "cell", "not-kept", "", "·");
-    const td = cell("td", "cell", "value cell", data.columns[field].name, value);
+    const td = cell("td", "cell", "value cell", data.columns[field].name, ...(detail ? content(detail) : [value]));
     td.style.setProperty("--s", (detail ? detail.share / 10 : list.share(row, field)).toFixed(1));
     if (!detail) {
       if (value.length > 24) td.title = value;

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,10 @@ from maskdiff.encoders.table.column_types import COLUMN_TYPES
 from maskdiff.encoders.table.input import Table
 from maskdiff.explanations.odd_mask import odd_mask
 from maskdiff.explanations.oddities import ODDITIES
+from maskdiff.explanations.shading import Piece, excerpt
 from maskdiff.report.alarms import Alarm, ExplainedCell
 from maskdiff.report.content.base import ReportRows, ScoreShare, Wording
-from maskdiff.report.formatting import display_value, label_text
+from maskdiff.report.formatting import display_value, label_text, make_visible
 from maskdiff.report.nearest import NormalRow, nearest_rows
 from maskdiff.report.timeline import TimeCounts, Timeline
 
@@ -26,6 +28,8 @@ from maskdiff.report.timeline import TimeCounts, Timeline
 N_STRONGEST, N_EXPLAINED = 8, 3
 # With more odd cells than this, an alarm is not grouped by its odd columns.
 MAX_SHARED = 4
+# About so many characters of a text in a cell are shown.
+MAX_TEXT = 400
 
 WORDING = Wording(
     *("row", "rows", "cell", "cells", "column", "columns"),
@@ -112,11 +116,24 @@ class ColumnContent:
         at = {name: j for j, name in enumerate(self.names)}
         rows: list[list[ExplainedCell]] = [[] for _ in verdicts.anomaly_score]
         explained = self.detector.explain(table, top=N_STRONGEST, verdicts=verdicts)
+        pieces = self._pieces(table, explained, at)
         for line in explained.itertuples(index=False):
             i, j = int(line.row), at[line.column]
             if odd[i, j] or len(rows[i]) < N_EXPLAINED:
-                rows[i].append(self._cell(line, j, int(verdicts.codes.values[i, j]), odd=bool(odd[i, j])))
+                cell = self._cell(line, j, int(verdicts.codes.values[i, j]), odd=bool(odd[i, j]))
+                rows[i].append(_with_pieces(cell, pieces.get((i, j), ())))
         return [tuple(cells) for cells in rows]
+
+    def _pieces(self, table: Table, explained: Any, at: Mapping[str, int]) -> dict[tuple[int, int], Sequence[Piece]]:
+        """The texts among these cells, by row and column, in pieces that say how odd they are."""
+        found: dict[tuple[int, int], Sequence[Piece]] = {}
+        types = self.encoder.column_types_
+        for name in (name for name in set(explained["column"]) if name in types and types[name].is_free_text):
+            rows = explained.loc[explained["column"] == name, "row"].to_numpy()
+            codes = self.encoder.encode(table.take(rows))
+            of_rows = zip(rows.tolist(), self.detector.text_pieces(codes, at[name]), strict=True)
+            found |= {(row, at[name]): excerpt(text, MAX_TEXT) for row, text in of_rows}
+        return found
 
     def _cell(self, line: Any, at: int, code: int, *, odd: bool) -> ExplainedCell:
         """One line of `explain`."""
@@ -205,6 +222,15 @@ class ColumnContent:
         sources = {name: [display_value(one) for one in derived[name].derivation.sources] for name in derived}
         computed = {name: f"computed from {' and '.join(found)}" for name, found in sources.items()}
         return [line | {"computed_from": computed.get(line["name"], "")} for line in self.encoder.summary()]
+
+
+def _with_pieces(cell: ExplainedCell, pieces: Sequence[Piece]) -> ExplainedCell:
+    """The cell of a text, shown in these pieces."""
+    if not pieces:
+        return cell
+    shown = tuple(replace(piece, text=make_visible(piece.text)) for piece in pieces)
+    value = "".join(piece.text for piece in shown)
+    return replace(cell, value=value, pattern=value, pieces=shown)
 
 
 def _odd(verdicts: Verdicts) -> BoolArray:
