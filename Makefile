@@ -22,9 +22,10 @@ demo: $(STAMP) ## generate claims, fit, and show the oddest ones with their reas
 	$(BIN)/maskdiff demo $(ARGS)
 
 # One thread per worker: two workers with a torch pool each would fight over the same cores. A worker takes tests that
-# follow each other, so that fixtures of a module are mostly made once.
+# follow each other, so that fixtures of a module are mostly made once. Compiled files are kept even where that is
+# switched off: every worker and every command that a test starts would compile all modules anew.
 test: $(STAMP) ## run the tests, doctests and the code in README and docs (ARGS="-k word")
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=25 $(ARGS)
+	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=25 $(ARGS)
 
 # The report's page is tested in a real browser where there is one; without it those tests are skipped.
 browser: ## install Chromium for the browser tests where this machine allows it (Debian, as root)

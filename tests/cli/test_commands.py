@@ -257,6 +257,7 @@ def test_report_writes_a_page_about_the_rows(home, model, tmp_path):
     assert "gopher" in page
 
 
+@pytest.mark.usefixtures("hardly_trained")
 def test_the_demo_finds_odd_claims_and_leaves_files_that_can_be_used(tmp_path):
     said = call("demo", tmp_path / "demo", "--rows", "2000")
     assert said.status == 0, said.err
@@ -276,4 +277,4 @@ def test_the_demo_finds_odd_claims_and_leaves_files_that_can_be_used(tmp_path):
     ]
     command = f"evaluate {tmp_path}/demo/claims.maskdiff {tmp_path}/demo/new.csv --label is_odd"
     assert f"  maskdiff {command}" in said.out
-    assert json.loads(call(*command.split(), "--json").out)["roc_auc"] > 0.85
+    assert json.loads(call(*command.split(), "--json").out)["roc_auc"] > 0.8

@@ -3,39 +3,49 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
-import time
-from subprocess import PIPE
 
+from .messages import QUICK, sessions, write_lines
 from .running import call, environment, same_model
 
+# The command, with a Ctrl-C that comes as soon as a checkpoint has been written.
+INTERRUPTED = """
+import signal, sys
+from maskdiff.cli import main
+from maskdiff.jobs import checkpoint
 
-def test_fit_is_interrupted_by_ctrl_c_and_resumed_to_the_same_model(home, tmp_path):
-    source, out = home / "some.csv", tmp_path / "m.maskdiff"
+write = checkpoint.Checkpoint.save
+
+def write_and_interrupt(*arguments):
+    write(*arguments)
+    signal.raise_signal(signal.SIGINT)
+
+checkpoint.Checkpoint.save = write_and_interrupt
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_fit_is_interrupted_by_ctrl_c_and_resumed_to_the_same_model(tmp_path):
     # So few that training is short, and enough for the first look, after 50 steps.
-    source.write_text("".join((home / "normal.csv").read_text().splitlines(keepends=True)[:201]))
-    settings = ["--reconstructor", "mlp", "--steps", "3000", "--checkpoint-seconds", "0"]
-    command: list[object] = [sys.executable, "-m", "maskdiff", "fit", source, "-o", out, *settings]
-    process = subprocess.Popen(command, env=environment(), stdout=PIPE, stderr=PIPE, text=True)
-    checkpoint = tmp_path / "m.maskdiff.checkpoint"
-    while not checkpoint.exists() and process.poll() is None:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate()
-    assert process.returncode == 130, err
-    assert err.splitlines() == [
+    source, out = write_lines(tmp_path / "logs.jsonl", [{"events": each} for each in sessions(60, 1)]), tmp_path / "m"
+    fit = ["fit", source, "-o", out, "--sequence", "events", *QUICK, "--checkpoint-seconds", "0"]
+    command = [sys.executable, "-c", INTERRUPTED, *map(str, fit)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    checkpoint = tmp_path / "m.checkpoint"
+    assert done.returncode == 130, done.stderr
+    assert done.stderr.splitlines() == [
         f"note: the training so far is kept in {checkpoint}; the same command with --resume goes on from there",
         f"interrupted: {checkpoint} was written; {out} was not written",
     ]
-    assert list(tmp_path.iterdir()) == [checkpoint]
-    said = call("fit", source, "-o", out, *settings, "--resume", "--json")
+    assert sorted(tmp_path.iterdir()) == [source, checkpoint]
+    said = call(*fit, "--resume", "--json")
     assert said.status == 0, said.err
     assert json.loads(said.out)["resumed_at"] >= 50
-    assert list(tmp_path.iterdir()) == [out]
-    call("fit", source, "-o", tmp_path / "whole.maskdiff", *settings)
-    assert same_model(out, tmp_path / "whole.maskdiff")
+    assert sorted(tmp_path.iterdir()) == [source, out]
+    resumed = out.rename(tmp_path / "resumed")
+    assert call(*fit).status == 0
+    assert same_model(resumed, out)
 
 
 def test_find_is_killed_in_its_second_round_and_goes_on_to_the_same_rows(home, tmp_path):

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from maskdiff import Steps
+
 from .cases import CASES, ORIGINS, fitted
+
+
+@pytest.fixture(autouse=True)
+def few_steps(monkeypatch):
+    """What the battery promises holds for any network, so none is trained for long."""
+    whole = Steps.steps
+    monkeypatch.setattr(Steps, "steps", lambda self, n_rows, batch_size: min(10, whole(self, n_rows, batch_size)))
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -9,54 +11,55 @@ from maskdiff import MLPReconstructor, Steps, TableDetector, Training
 
 from ..conftest import make_connections
 
-QUICK = MLPReconstructor(16, 2, training=Training(Steps(60), learning_rate=3e-3))
+QUICK = MLPReconstructor(16, 2, training=Training(Steps(40), learning_rate=5e-3))
+NORMAL = make_connections(300, seed=1)
 
 
-@pytest.fixture(scope="module")
-def normal():
-    return make_connections(300, seed=1)
+@cache
+def fitted(seed=0, **settings):
+    """Fitted once for all tests; none of them may change it."""
+    return TableDetector(QUICK, seed=seed, **settings).fit(NORMAL)
 
 
-def test_every_row_calibrates_up_to_the_limit(normal):
-    assert len(TableDetector(QUICK).fit(normal).calibration_) == len(normal)
-    assert len(TableDetector(QUICK, cross_fit_up_to=299).fit(normal).calibration_) == 100
+def test_every_row_calibrates_up_to_the_limit():
+    assert len(fitted().calibration_) == len(NORMAL)
+    assert len(fitted(cross_fit_up_to=299).calibration_) == 100
 
 
-def test_the_model_that_is_kept_learned_from_four_fifths_like_all_others(normal):
-    detector = TableDetector(QUICK).fit(normal)
-    assert all(sum(field.counts) == 240 for field in detector.encoder_.schema_)
+def test_the_model_that_is_kept_learned_from_four_fifths_like_all_others():
+    assert all(sum(field.counts) == 240 for field in fitted().encoder_.schema_)
 
 
 @pytest.mark.parametrize("settings", [{"preset": "paper"}, {"contamination": 0.05}, {"reconstructor": "kernel"}])
-def test_the_paper_known_anomalies_and_the_kernel_have_calibrations_of_their_own(settings, normal, monkeypatch):
+def test_the_paper_known_anomalies_and_the_kernel_have_calibrations_of_their_own(settings, monkeypatch):
     monkeypatch.setattr(TableDetector, "_learn_crosswise", None)
-    TableDetector(**{"reconstructor": QUICK, **settings}).fit(normal)
+    TableDetector(**{"reconstructor": QUICK, **settings}).fit(NORMAL)
 
 
-def test_a_row_calibrates_by_a_model_that_never_saw_it(normal):
+def test_a_row_calibrates_by_a_model_that_never_saw_it():
     """Values that a single row holds are unseen where that row is judged, so that it scores highest."""
-    rows = normal.copy()
+    rows = NORMAL.copy()
     rows.loc[7, ["protocol", "service", "flag"]] = ["sctp", "gopher", "S0"]
-    with_it, without = (TableDetector(QUICK, cell_share=0).fit(table).calibration_.scores for table in (rows, normal))
+    with_it, without = (TableDetector(QUICK, cell_share=0).fit(table).calibration_.scores for table in (rows, NORMAL))
     assert with_it[-1] > without[-1] + 1
 
 
-def test_fresh_normal_rows_raise_alarms_as_promised(normal):
+def test_fresh_normal_rows_raise_alarms_as_promised():
     fresh = make_connections(2000, seed=2)
-    alarms = [TableDetector(QUICK, seed=seed).fit(normal).is_anomaly(fresh, 0.05).mean() for seed in range(3)]
+    alarms = [fitted(seed).is_anomaly(fresh, 0.05).mean() for seed in range(3)]
     assert np.mean(alarms) < 0.08
 
 
-def test_the_threshold_hardly_moves_with_the_seed(normal):
+def test_the_threshold_hardly_moves_with_the_seed():
     def spread(**settings):
-        found = [TableDetector(QUICK, seed=seed, **settings).fit(normal).threshold(0.02) for seed in range(4)]
+        found = [fitted(seed, **settings).threshold(0.02) for seed in range(4)]
         return np.std(found) / np.mean(found)
 
-    assert spread() < spread(cross_fit_up_to=0)
+    assert spread() < spread(cross_fit_up_to=299)
 
 
-def test_progress_names_the_part(normal):
+def test_progress_names_the_part():
     stages = []
-    TableDetector(QUICK, progress=lambda progress: stages.append(progress.stage)).fit(normal)
+    TableDetector(QUICK, progress=lambda progress: stages.append(progress.stage)).fit(NORMAL)
     assert "training, part 1 of 5" in stages
     assert "training, part 5 of 5" in stages

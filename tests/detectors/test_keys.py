@@ -58,6 +58,7 @@ def test_fresh_normal_rows_raise_few_alarms_through_keys(name: str) -> None:
     assert detector.is_anomaly(odd, 0.05).all()
 
 
+@pytest.mark.usefixtures("hardly_trained")
 def test_every_reconstructor_keeps_the_same_columns_whatever_the_order_of_the_rows() -> None:
     normal = claims(900, 0)
     orders = (normal, normal.sort_values("claim_no"), normal.sort_values("amount", ascending=False))

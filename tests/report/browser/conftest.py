@@ -26,6 +26,8 @@ from ..samples import (
 from .lists import WIDE
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# Milliseconds to wait for what will come: a busy machine is no fault of the page.
+PATIENCE = 300_000
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -45,7 +47,7 @@ def browser() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="the playwright package is not installed")
     with playwright.sync_playwright() as driver:
         # A browser started by the driver has a temporary profile.
-        browser = driver.chromium.launch(executable_path=executable, headless=True, args=FLAGS)
+        browser = driver.chromium.launch(executable_path=executable, headless=True, args=FLAGS, timeout=PATIENCE)
         yield browser
         browser.close()
 
@@ -83,6 +85,7 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
     def open_page(path: Path, **settings: Any) -> Any:
         context = browser.new_context(**{"viewport": WIDE, **settings})
         contexts.append(context)
+        context.set_default_timeout(PATIENCE)
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)

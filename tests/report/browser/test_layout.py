@@ -40,10 +40,11 @@ def test_the_theme_follows_the_system_until_the_reader_chooses(visit: Any, repor
     dark = page.evaluate(background)
     assert page.inner_text("#theme") == "Light theme"
     page.click("#theme")
+    page.wait_for_selector("#theme:text-is('Dark theme')")
     light = page.evaluate(background)
     assert dark != light
-    assert page.inner_text("#theme") == "Dark theme"
     page.reload()
+    page.wait_for_selector("html[data-ready]")
     assert page.evaluate(background) == light
 
 
