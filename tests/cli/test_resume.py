@@ -3,36 +3,42 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 
 from .messages import QUICK, sessions, write_lines
 from .running import call, environment, same_model
 
-# The command, with a Ctrl-C that comes as soon as a checkpoint has been written.
-INTERRUPTED = """
-import signal, sys
+# The command; as soon as it has written the checkpoint of this name, it gets this signal.
+SIGNALLED = """
+import os, sys
 from maskdiff.cli import main
-from maskdiff.jobs import checkpoint
+from maskdiff.jobs.checkpoint import Checkpoint
 
-write = checkpoint.Checkpoint.save
+save, (name, number) = Checkpoint.save, sys.argv[1:3]
 
-def write_and_interrupt(*arguments):
-    write(*arguments)
-    signal.raise_signal(signal.SIGINT)
+def save_and_signal(checkpoint, *state):
+    save(checkpoint, *state)
+    if checkpoint.path.name == name:
+        os.kill(os.getpid(), int(number))
 
-checkpoint.Checkpoint.save = write_and_interrupt
-sys.exit(main(sys.argv[1:]))
+Checkpoint.save = save_and_signal
+sys.exit(main(sys.argv[3:]))
 """
+
+
+def signalled(number: signal.Signals, checkpoint: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", SIGNALLED, checkpoint, str(int(number)), *map(str, arguments)]
+    return subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
 
 
 def test_fit_is_interrupted_by_ctrl_c_and_resumed_to_the_same_model(tmp_path):
     # So few that training is short, and enough for the first look, after 50 steps.
     source, out = write_lines(tmp_path / "logs.jsonl", [{"events": each} for each in sessions(60, 1)]), tmp_path / "m"
     fit = ["fit", source, "-o", out, "--sequence", "events", *QUICK, "--checkpoint-seconds", "0"]
-    command = [sys.executable, "-c", INTERRUPTED, *map(str, fit)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
     checkpoint = tmp_path / "m.checkpoint"
+    done = signalled(signal.SIGINT, checkpoint.name, *fit)
     assert done.returncode == 130, done.stderr
     assert done.stderr.splitlines() == [
         f"note: the training so far is kept in {checkpoint}; the same command with --resume goes on from there",
@@ -53,12 +59,8 @@ def test_find_is_killed_in_its_second_round_and_goes_on_to_the_same_rows(home, t
     lines = (home / "normal.csv").read_text().splitlines(keepends=True)[:61]
     source.write_text("".join(",".join(line.split(",")[1:4]) + "\n" for line in lines))
     settings = ["--reconstructor", "mlp", "--steps", "50", "--checkpoint-seconds", "0", "--contamination", "0.1"]
-    command: list[object] = [sys.executable, "-m", "maskdiff", "find", source, "-o", out, *settings]
-    process = subprocess.Popen(command, env=environment(), stdout=PIPE, stderr=PIPE, text=True)
-    while not (tmp_path / "found.csv.checkpoint.2-1").exists() and process.poll() is None:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    killed = signalled(signal.SIGKILL, "found.csv.checkpoint.2-1", "find", source, "-o", out, *settings)
+    assert killed.returncode == -signal.SIGKILL
     assert not out.exists()
     assert len(list(tmp_path.glob("found.csv.checkpoint.1-*"))) == 5
     said = call("find", source, "-o", out, *settings, "--resume", "--json")
