@@ -19,6 +19,7 @@ SIZES = [2, 3, 5, 1, 12]
 # numbers may be kept to look agreements up, and whether loops are compiled.
 PATHS = {
     "lattice": (12, 48, 0, False),
+    "compiled lattice": (12, 48, 0, True),
     "patterns": (0, 48, 0, True),
     "looked up, dense votes": (0, 48, 1 << 25, False),
     "compared, sparse votes": (0, 0, 0, False),

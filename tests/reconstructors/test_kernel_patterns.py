@@ -8,7 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskdiff.reconstructors import KernelReconstructor, kernel, kernel_patterns
+from maskdiff.reconstructors import KernelReconstructor, kernel, kernel_lattice, kernel_patterns
+from maskdiff.reconstructors.loops import load_loops
+from maskdiff.reconstructors.reference import compact_codes
 
 from ..handmade import codes_of, random_hidden, schema_of, views_of
 from .test_kernel import assert_same_where_hidden, left_out_views, refitted_answers, slow_answers
@@ -114,3 +116,15 @@ def test_without_numba_products_answer_the_same(monkeypatch):
     monkeypatch.setattr(kernel, "load_loops", lambda _: None)
     products, hidden = fit(normal).log_prob(views), views.hidden.expand_as(compiled)
     torch.testing.assert_close(products[hidden], compiled[hidden], rtol=1e-5, atol=1e-5)
+
+
+def test_subsets_are_counted_alike_for_each_row_and_for_all_at_once():
+    normal = table(90, 6, 3)
+    rows_BF = torch.from_numpy(table(20, 6, 3, seed=1).values.astype(np.int64))
+    fitted, sizes = fit(normal), normal.schema.sizes
+    at_once = kernel_lattice.subset_counts(fitted.codes_NF, fitted.counts_N, rows_BF, sizes)
+    loops = load_loops("maskdiff.reconstructors.lattice_loops")
+    each = kernel_lattice.compiled_subset_counts(*fitted._compact(), compact_codes(rows_BF, sizes), loops)
+    assert each.equal(at_once)
+    assert kernel_lattice.one_by_one_is_less(10, 10_000, 1)
+    assert not kernel_lattice.one_by_one_is_less(10, 10_000, 10**6)

@@ -30,7 +30,13 @@ from maskdiff.codes import Codes, IntArray, Schema, distinct_rows
 from maskdiff.errors import SettingError
 from maskdiff.masking import MaskedViews
 from maskdiff.reconstructors.base import State
-from maskdiff.reconstructors.kernel_lattice import agreeing_subsets, answers_of_lattice, subset_counts
+from maskdiff.reconstructors.kernel_lattice import (
+    agreeing_subsets,
+    answers_of_lattice,
+    compiled_subset_counts,
+    one_by_one_is_less,
+    subset_counts,
+)
 from maskdiff.reconstructors.layout import Layout
 from maskdiff.reconstructors.loops import in_threads, load_loops
 from maskdiff.reconstructors.reference import ReferenceRows, compact_codes
@@ -40,7 +46,7 @@ from maskdiff.state.tensors import Tensors
 # Outside these bounds exp(-bandwidth) is 1 or 0 to every digit, and ratios of votes have no value.
 BANDWIDTHS = (1e-6, 1000.0)
 _LEAST = 1e-30
-_PATTERNS = "maskdiff.reconstructors.kernel_patterns"
+_LATTICE, _PATTERNS = (f"maskdiff.reconstructors.{name}" for name in ("lattice_loops", "kernel_patterns"))
 
 
 @dataclass(eq=False)
@@ -117,11 +123,10 @@ class KernelReconstructor(Parameters):
 
     def log_prob(self, views: MaskedViews) -> Tensor:
         """log p(true code | visible cells), shape (B, K, F)."""
-        device = self.codes_NF.device.type
-        if len(self.sizes) <= self.free_up_to and device != "mps":
+        if len(self.sizes) <= self.free_up_to and self.codes_NF.device.type != "mps":
             return self._from_lattice(views)
-        patterns = load_loops(_PATTERNS) if self.compiles and device == "cpu" else None
-        return self._from_agreements(views) if patterns is None else self._from_patterns(views, patterns)
+        loops = self._loops(_PATTERNS)
+        return self._from_agreements(views) if loops is None else self._from_patterns(views, loops)
 
     def most_likely(self, views: MaskedViews) -> tuple[Tensor, Tensor]:
         """The code it would have guessed for each cell, and its log-probability, each (B, K, F)."""
@@ -135,18 +140,33 @@ class KernelReconstructor(Parameters):
             log_prob[rows] = (largest_RF / weight_NR.sum(dim=0)[:, None]).log_().view(codes[rows].shape)
         return codes, log_prob
 
+    def _loops(self, module: str) -> Any:
+        """The compiled loops of a module, on a CPU with numba; else None."""
+        return load_loops(module) if self.compiles and self.codes_NF.device.type == "cpu" else None
+
+    def _compact(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """The reference rows in as few bytes as their codes need, field by field, and their numbers."""
+        if self._compacted is None:
+            self._compacted = compact_codes(self.codes_NF.T, self.sizes), self.counts_N.double().numpy()
+        return self._compacted
+
     # Narrow tables ---------------------------------------------------------------------------------------------------
 
     def _from_lattice(self, views: MaskedViews) -> Tensor:
         """All answers from G on the lattice of subsets."""
-        count_BS = subset_counts(self.codes_NF, self.counts_N, views.codes_BF, self.sizes)
+        loops, shape = self._loops(_LATTICE), (len(self.sizes), len(self.counts_N), views.n_rows)
+        if loops is not None and one_by_one_is_less(*shape):
+            count_BS = compiled_subset_counts(*self._compact(), compact_codes(views.codes_BF, self.sizes), loops)
+        else:
+            count_BS = subset_counts(self.codes_NF, self.counts_N, views.codes_BF, self.sizes)
         if self.leave_one_out:  # while counts are whole numbers and nothing is lost to rounding
             count_BS -= agreeing_subsets(views.codes_BF, _own_codes(views))
-        return answers_of_lattice(count_BS, views.visible, math.exp(-self.bandwidth)).clamp_min_(_LEAST).log_()
+        answer = answers_of_lattice(count_BS, views.visible, math.exp(-self.bandwidth), loops)
+        return answer.clamp_min_(_LEAST).log_()
 
     # Wide tables -----------------------------------------------------------------------------------------------------
 
-    def _from_patterns(self, views: MaskedViews, patterns: Any) -> Tensor:
+    def _from_patterns(self, views: MaskedViews, loops: Any) -> Tensor:
         """All answers from patterns of agreement; rows that are too far from all reference rows by products."""
         codes_FN, counts_N = self._compact()
         rows_BF, visible = compact_codes(views.codes_BF, self.sizes), np.ascontiguousarray(views.visible.numpy())
@@ -156,21 +176,13 @@ class KernelReconstructor(Parameters):
 
         def answer_run(run: slice) -> None:
             shown = visible if len(visible) == 1 else visible[run]
-            answered_B[run] = patterns.answer_rows(
-                codes_FN, counts_N, rows_BF[run], shown, own_B[run], q, answer_BKF[run]
-            )
+            answered_B[run] = loops.answer_rows(codes_FN, counts_N, rows_BF[run], shown, own_B[run], q, answer_BKF[run])
 
         in_threads(answer_run, len(rows_BF))
         answer.clamp_min_(_LEAST).log_()
         for b in np.flatnonzero(~answered_B).tolist():
             answer[b] = self._from_agreements(views.rows(b, b + 1))[0]
         return answer
-
-    def _compact(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """The reference rows in as few bytes as their codes need, field by field, and their numbers."""
-        if self._compacted is None:
-            self._compacted = compact_codes(self.codes_NF.T, self.sizes), self.counts_N.double().numpy()
-        return self._compacted
 
     def _from_agreements(self, views: MaskedViews) -> Tensor:
         """All answers from the fields on which the reference rows agree with the row."""

@@ -11,12 +11,21 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from maskdiff.codes import FloatArray
+from maskdiff.reconstructors.loops import in_threads
 
-def answers_of_lattice(count_BS: Tensor, visible: Tensor, q: float) -> Tensor:
+# Where all weights vanish, ratios of them are zero.
+_LEAST_TOTAL = 1e-290
+
+
+def answers_of_lattice(count_BS: Tensor, visible: Tensor, q: float, loops: Any = None) -> Tensor:
     """p(true code | visible cells), (B, K, F), from the number of reference rows that agree on each subset."""
     n_fields, weight_BS = visible.shape[2], count_BS
+    if loops is not None:
+        return _compiled_answers(count_BS, visible, q, loops)
     for j in range(n_fields):  # the butterfly of field j: agree -> 1, disagree -> q
         without, with_j = weight_BS.unflatten(1, (-1, 2, 1 << j)).unbind(dim=2)
         with_j.mul_(1 - q).add_(without, alpha=q)
@@ -29,12 +38,42 @@ def answers_of_lattice(count_BS: Tensor, visible: Tensor, q: float) -> Tensor:
     return answer
 
 
+def _compiled_answers(count_BS: Tensor, visible: Tensor, q: float, loops: Any) -> Tensor:
+    n_fields = visible.shape[2]
+    answer = torch.empty(len(count_BS), visible.shape[1], n_fields)
+    weight_BS, answer_BKF = count_BS.numpy(), answer.numpy()
+    seen = (visible * _bits(n_fields, visible.device)).sum(dim=2).numpy()
+
+    def answer_run(run: slice) -> None:
+        loops.answer_subsets(weight_BS[run], seen if len(seen) == 1 else seen[run], q, _LEAST_TOTAL, answer_BKF[run])
+
+    in_threads(answer_run, len(weight_BS))
+    return answer
+
+
 def agreeing_subsets(codes_BF: Tensor, others_BF: Tensor) -> Tensor:
     """Whether each row agrees with the other one on each subset, as 0.0 and 1.0, (B, S)."""
     bit_F = _bits(codes_BF.shape[1], codes_BF.device)
     differs_B = ((others_BF != codes_BF) * bit_F).sum(dim=1)
     subsets_S = torch.arange(1 << len(bit_F), device=bit_F.device)
     return ((differs_B[:, None] & subsets_S) == 0).double()
+
+
+def compiled_subset_counts(codes_FN: NDArray[Any], counts_N: FloatArray, rows_BF: NDArray[Any], loops: Any) -> Tensor:
+    """The same as `subset_counts`, one row after the other; the codes as `compact_codes` gives them."""
+    count_BS = torch.empty(len(rows_BF), 1 << len(codes_FN), dtype=torch.float64)
+
+    def count(run: slice) -> None:
+        loops.count_subsets(codes_FN, counts_N, rows_BF[run], count_BS.numpy()[run])
+
+    in_threads(count, len(rows_BF))
+    return count_BS
+
+
+def one_by_one_is_less(n_fields: int, n_references: int, n_rows: int) -> bool:
+    """Whether to count for each row on its own is less work than to visit all subsets: by measured times of steps."""
+    of_rows = n_rows * (n_references * 2 + n_fields * (1 << n_fields)) / torch.get_num_threads()
+    return of_rows < (1 << n_fields) * (n_references * 8 + n_rows * 4)
 
 
 def _bits(n_fields: int, device: torch.device) -> Tensor:
