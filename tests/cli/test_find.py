@@ -7,7 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+
+from maskdiff.io import open_rows
 
 from .conftest import connections
 from .running import Said, call
@@ -151,3 +154,21 @@ def test_the_page_says_when_no_row_was_found(tmp_path):
     assert "none is so odd that at most 10%" in said.out
     page = " ".join((tmp_path / "p.html").read_text().split())
     assert "<strong>No row of 60</strong> is so odd that at most 10% of those reported would be normal." in page
+
+
+@pytest.mark.parametrize(("ending", "out"), [("parquet", "jsonl"), ("xlsx", "parquet"), ("jsonl", "arrow")])
+def test_every_kind_of_file_is_searched_and_written(tmp_path, ending, out):
+    table, rows = pd.read_csv(made(tmp_path)), tmp_path / f"rows.{ending}"
+    {
+        "parquet": lambda: table.to_parquet(rows, index=False),
+        "xlsx": lambda: table.to_excel(rows, index=False),
+        "jsonl": lambda: table.to_json(rows, orient="records", lines=True),
+    }[ending]()
+    path = tmp_path / f"found.{out}"
+    said = call("find", rows, "-o", path, *KERNEL, "--top", 5, "--explain", 1)
+    assert said.status == 0, said.err
+    with open_rows(str(path)) as file:
+        found = pa.Table.from_batches(file.batches())
+    assert found.column_names[:6] == ["letter", "number", "twice", "row", "anomaly_score", "p_value"]
+    assert found.num_rows == 5
+    assert table["letter"][found["row"][0].as_py() - 1] == found["letter"][0].as_py()

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from maskdiff.cli import options
-from maskdiff.cli.output import Output, percent
+from maskdiff.cli.output import Output, grid, percent
 
 if TYPE_CHECKING:
     from maskdiff.jobs import Evaluation, FindSummary
 
 LABEL = "is_odd"
 _FILES = ("normal.csv", "new.csv", "found.csv", "claims.maskdiff", "scored.csv", "report.html")
-_SHOWN = 8
+_SHOWN = 5
 _BY_HAND = (
     f"find {{0}}/new.csv -o {{0}}/found.csv --drop {LABEL} --reconstructor kernel",
     "fit {0}/normal.csv -o {0}/claims.maskdiff",
@@ -70,7 +70,7 @@ def demo(
     )
     _show_promise(output, found)
     by_hand = "\n".join(f"  maskdiff {line.format(home)}" for line in _BY_HAND)
-    output.say(f"\nwrote {', '.join(str(home / name) for name in _FILES)}\nThe same by hand:\n{by_hand}")
+    output.say(f"\nwrote to {home}: {', '.join(_FILES)}\nThe same by hand:\n{by_hand}")
 
 
 def _find(output: Output, claims: str, out: str, seed: int) -> FindSummary:
@@ -83,7 +83,18 @@ def _find(output: Output, claims: str, out: str, seed: int) -> FindSummary:
     with output.progress() as progress:
         summary = find_file(claims, out, detector=quick, callback=progress or None)
     output.say(*described(summary))
+    odd = _labels(out)
+    output.say(
+        f"By the labels, which were never shown, {odd.sum():,} of the {len(odd):,} oddest claims are odd, and "
+        f"{percent(_labels(claims).mean())} of all."
+    )
     return summary
+
+
+def _labels(claims: str) -> Any:
+    import pandas as pd
+
+    return pd.read_csv(claims)[LABEL]
 
 
 def _make_files(home: Path, rows: int, seed: int) -> tuple[int, int]:
@@ -110,14 +121,17 @@ def _show_oddest(output: Output, scored: str) -> None:
     import pandas as pd
 
     claims = pd.read_csv(scored).nlargest(_SHOWN, "anomaly_score", keep="first")
+    lines = []
     for row, claim in claims.iterrows():
-        why = "; ".join(claim[f"reason_{rank}"] for rank in (1, 2))
-        output.say(f"  claim {int(str(row)) + 1:>5,}  score {claim['anomaly_score']:5.2f}  {why}")
+        lines.append((f"  row {int(str(row)) + 1:>6,}", f"score {claim['anomaly_score']:5.2f}", claim["reason_1"]))
+        lines.append(("", "", claim["reason_2"]))
+    output.say(grid(lines))
 
 
 def _show_promise(output: Output, found: Evaluation) -> None:
     output.say(
-        f"\n{found.alarms:,} of the new claims are called anomalies. By the labels, which were never shown: "
-        f"ROC-AUC {found.roc_auc:.3f}, average precision {found.average_precision:.3f}; false alarms "
-        f"{found.false_alarm_rate_seen:.1%} of normal claims, {percent(found.false_alarm_rate_promised)} promised."
+        f"\n{found.alarms:,} of the new claims are called anomalies. By the labels, which were never shown:",
+        f"  ROC-AUC {found.roc_auc:.3f}, average precision {found.average_precision:.3f}",
+        f"  false alarms: {found.false_alarm_rate_seen:.1%} of normal claims, "
+        f"{percent(found.false_alarm_rate_promised)} promised",
     )

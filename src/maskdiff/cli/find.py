@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from maskdiff.cli import options
-from maskdiff.cli.output import Output, counted, percent, printable
+from maskdiff.cli.output import Output, counted, grid, percent, printable
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from maskdiff.detectors.finding.tail import OddEstimate
     from maskdiff.jobs import Checkpoints, FindSummary
 
@@ -154,7 +156,7 @@ def _show(output: Output, summary: FindSummary, seconds: float) -> None:
     output.say(*described(summary), f"wrote {places} in {seconds:.1f} s")
 
 
-def described(summary: FindSummary) -> list[str]:
+def described(summary: FindSummary) -> list[RenderableType]:
     """What was found, in a few lines."""
     if summary.all_alike:
         return [f"{counted(summary.rows, 'row')}; all have the same score, so none is odder than another"]
@@ -164,7 +166,7 @@ def described(summary: FindSummary) -> list[str]:
     return [
         f"{counted(summary.rows, 'row')}, {_estimate(summary.estimated_odd)}",
         found if summary.found else none,
-        *_oddest(summary),
+        _oddest(summary),
     ]
 
 
@@ -179,12 +181,12 @@ def _estimate(odd: OddEstimate) -> str:
     return f"none of which stands out (up to {odd.high:,} may be odd)" if odd.high else "none of which stands out"
 
 
-def _oddest(summary: FindSummary) -> list[str]:
+def _oddest(summary: FindSummary) -> RenderableType:
     """The first few rows with their strongest reasons, each on a line of its own."""
     lines = []
     for row in summary.first[:_SHOWN]:
         score = "no score" if row["anomaly_score"] is None else f"score {row['anomaly_score']:.2f}"
-        reason, *more = (printable(reason) for reason in row["reasons"][:_REASONS] or [""])
-        lines.append(f"  row {row['row']:>6,}  {score}  {reason}".rstrip())
-        lines += [" " * len(f"  row {row['row']:>6,}  {score}  ") + other for other in more]
-    return lines
+        reason, *more = row["reasons"][:_REASONS] or [""]
+        lines.append((f"  row {row['row']:>6,}", score, reason))
+        lines += [("", "", other) for other in more]
+    return grid(lines)

@@ -211,6 +211,21 @@ def table(
     return made
 
 
+def grid(rows: Iterable[Sequence[str]]) -> Table:
+    """Cells under each other; the last of a row is folded where the screen ends."""
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table.grid(padding=(0, 2, 0, 0))
+    for *left, last in rows:
+        if not made.columns:
+            for _ in left:
+                made.add_column(no_wrap=True)
+            made.add_column(overflow="fold")
+        made.add_row(*(Text(printable(cell)) for cell in (*left, last)))
+    return made
+
+
 def printable(text: str) -> str:
     """A text that does nothing to a terminal but stand there.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -22,7 +22,6 @@ from maskdiff.io.formats import FORMATS, check_writable
 from maskdiff.io.outputs import check_output
 from maskdiff.io.rows import RowFile
 from maskdiff.io.streams import STANDARD
-from maskdiff.jobs.models import Model, model_path
 from maskdiff.jobs.rows.model import ModelRows
 
 # The share of the cells reported that may be fine, unless another is named.
@@ -148,9 +147,9 @@ class OddCellCounts:
         self.total, self.beyond, self.finest_rate = selection.total, selection.beyond, selection.finest_rate
 
 
-def check_second_output(second: str, out: str, model: Model, rows: str, writing: WriteOptions) -> WriteOptions:
+def check_second_output(second: str, out: str, inputs: Sequence[str | None], writing: WriteOptions) -> WriteOptions:
     """Refuse, before any work is done, a second file that cannot be written; how it is written, as its name says."""
-    check_output(second, [rows, model_path(model)])
+    check_output(second, inputs)
     same = os.path.abspath(second) == os.path.abspath(out) if out != STANDARD else second == out
     if same:
         raise SettingError(f"{second} would be written twice. Name two files, one for the rows and one for the cells.")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +25,7 @@ from maskdiff.io.formats import check_writable, open_rows, open_writer
 from maskdiff.io.outputs import check_output
 from maskdiff.io.rows import ReadOptions, RowFile
 from maskdiff.jobs.checkpoint import CHECKPOINT_FILE, Checkpoints
-from maskdiff.jobs.fit import files_of, naming_empty_file, normal_rows_of, unfitted
+from maskdiff.jobs.fit import NormalRows, files_of, naming_empty_file, normal_rows_of, unfitted
 from maskdiff.jobs.fit_settings import ColumnOptions, DetectorSettings
 from maskdiff.jobs.found_rows import FindOutput, FindSummary, FoundRows, found_columns
 from maskdiff.jobs.rows.table import place_of
@@ -81,10 +84,9 @@ def find_file(
         named = [name for name in (group, order) if name is not None]
         columns_found = found_columns(file.schema, output, type(fitted)._encoder.places)
         normal = normal_rows_of(file, fitted, _without(columns, fitted, named), None, callback)
+        batches = partial(_read_batches, fitted, normal)
         with naming_empty_file(file):
-            found = fit_find_batches(
-                fitted, lambda: map(fitted._read, normal.batches()), normal.n_rows, options, **ties
-            )
+            found = fit_find_batches(fitted, batches, normal.n_rows, options, **ties)
         written = FoundRows(file, fitted, found, output, columns_found)
         with open_writer(out, written.schema, written_like(file, out, writing)) as write:
             for batch in written.ranked(file.reading.batch_rows(len(written.schema))):
@@ -96,6 +98,11 @@ def find_file(
     if checkpoints is not None:
         checkpoints.done()
     return replace(written.summary, skipped=file.skipped)
+
+
+def _read_batches(detector: Detector, rows: NormalRows) -> Iterator[Any]:
+    """The rows as the detector reads them."""
+    return map(detector._read, rows.batches())
 
 
 def _column(file: RowFile, name: str | None) -> pa.Array | None:

@@ -112,13 +112,17 @@ class FoundRows:
 
     def judged(self, chosen: BoolArray) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64], Findings]]:
         """These rows of each batch, their places in the file, and the findings about them."""
+        for batch, places in self.rows_of(chosen):
+            rows = self.detector._read(self.model_rows.read(batch, int(places[0]) + 1))
+            yield batch, places, findings_of(self.found, self.detector, rows, places)
+
+    def rows_of(self, chosen: BoolArray) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
+        """These rows of each batch that has any, and their places in the file."""
         done = 0
         for batch in self.model_rows.batches():
             here = done + np.flatnonzero(chosen[done : done + batch.num_rows])
             if len(here):
-                few = batch.take(pa.array(here - done))
-                rows = self.detector._read(self.model_rows.read(few, done + 1))
-                yield few, here, findings_of(self.found, self.detector, rows, here)
+                yield batch.take(pa.array(here - done)), here
             done += batch.num_rows
 
     def _counted(self) -> BoolArray:

@@ -140,7 +140,7 @@ def score_file(
     writing, options = writing or WriteOptions(), options or ScoreOptions()
     check_output(out, [rows, model_path(model)])
     check_writable(out, writing)
-    of_cells = writing if cells is None else check_second_output(cells, out, model, rows, writing)
+    of_cells = writing if cells is None else check_second_output(cells, out, [rows, model_path(model)], writing)
     with open_rows(rows, reading) as file, ExitStack() as opened, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoEvidenceWarning)  # the summary says how many rows are empty
         scoring = Scoring(model, file, options, callback)

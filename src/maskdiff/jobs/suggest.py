@@ -74,7 +74,7 @@ def suggest_file(
     writing = writing or WriteOptions()
     check_output(out, [rows, model_path(model)])
     check_writable(out, writing)
-    of_changes = writing if changes is None else check_second_output(changes, out, model, rows, writing)
+    of_changes = writing if changes is None else check_second_output(changes, out, [rows, model_path(model)], writing)
     if not 0 <= at_least <= 1:
         raise SettingError(f"at_least, a probability, must lie between 0 and 1; got {at_least}.")
     detector = as_detector(model)

@@ -132,20 +132,24 @@ def reason(cell: Any, places: tuple[str, ...] = (), derived: DerivedField | None
     >>> many.note, many.contradicts = "largest seen 99", ""
     >>> reason(many)
     'bytes = 215: largest seen 99 (expected 1 to 50, 80%)'
+    >>> many.column, many.value, many.expected, many.note = "flag", "S0", "S0", ""
+    >>> reason(many)
+    'flag = S0 (as expected, 80%)'
     >>> cash = SimpleNamespace(column="text", value="cash", expected="you", expected_probability=0.8, start=4, end=8)
     >>> reason(cash, ("start", "end"))
     'cash at 4-8 (expected you, 80%)'
-    >>> cash.expected = ""
+    >>> cash.expected = "cash"
     >>> reason(cash, ("start", "end"))
     'cash at 4-8'
     """
     if places:
         at = "-".join(str(getattr(cell, place)) for place in places)
-        expected = f" (expected {cell.expected}, {cell.expected_probability:.0%})" if cell.expected else ""
+        says_more = cell.expected and cell.expected != cell.value
+        expected = f" (expected {cell.expected}, {cell.expected_probability:.0%})" if says_more else ""
         return f"{cell.value} at {at}{expected}"
     phrase = None if derived is None else derived.phrase(cell.value)
     said = f"{cell.column} = {cell.value}" if phrase is None else phrase
     said += (": " if phrase is None else "; ") + cell.note if cell.note else ""
     said += f" contradicts {cell.contradicts}" if cell.contradicts else ""
-    expected = f" (expected {interval_text(cell.expected)}, {cell.expected_probability:.0%})"
-    return said + expected if cell.expected else said
+    expected = "as expected" if cell.value == cell.expected else f"expected {interval_text(cell.expected)}"
+    return f"{said} ({expected}, {cell.expected_probability:.0%})" if cell.expected else said
