@@ -20,6 +20,7 @@ MaskdiffWarning (UserWarning)
 ├── DateOrderWarning                 dates whose day and month cannot be distinguished, and which order was taken
 ├── IgnoredLabelsWarning             labels of anomalies that were handed in and not used
 ├── AmbiguousColumnWarning           texts of a column that could have been read otherwise
+├── CoarserRateWarning               fewer rows calibrate after an update than before it
 ├── OrderWarning                     rows without a date or number to be ordered by
 ├── ReadingWarning                   how a file was read where it is not the usual way
 └── NoEvidenceWarning                rows of tokens without a single token, which cannot be judged
@@ -120,6 +121,10 @@ class NearIdWarning(MaskdiffWarning):
 
 class TextColumnWarning(MaskdiffWarning):
     """Columns of sentences, which are read as text."""
+
+
+class CoarserRateWarning(MaskdiffWarning):
+    """Fewer rows calibrate than before, so that only a higher false-alarm rate can be promised."""
 
 
 class NoEvidenceWarning(MaskdiffWarning):

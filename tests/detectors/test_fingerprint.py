@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from maskdiff import SequenceDetector, Steps, TableDetector, TextDetector, Training, load, save
-from maskdiff.codes import Codes
+from maskdiff.codes import Codes, Field, Schema
+from maskdiff.codes.schema_change import SchemaChange
 from maskdiff.datasets import make_claims
 from maskdiff.detectors.fingerprint import MOST_REMEMBERED, Fingerprint
 from maskdiff.errors import ModelFileError, NoEvidenceWarning
@@ -115,9 +116,43 @@ def test_it_stays_small():
     assert sum(4 * tensor.numel() for tensor in tensors.values()) <= 4 * MOST_REMEMBERED == 262_144
 
 
+def test_rows_that_join_are_remembered_beside_the_old_ones_though_codes_have_moved():
+    rng = np.random.default_rng(0)
+    old = codes_of(np.column_stack([rng.integers(0, 3, 500), rng.integers(0, 200, 500)]))
+    # A code before all others is new in the first field.
+    after = Schema((Field("f0", "category", ("new", "v0", "v1", "v2"), (9, 9, 9, 9)), old.schema.fields[1]))
+    change = SchemaChange(old.schema, after, (np.array([1, 2, 3, 4]), np.arange(len(old.schema.fields[1].labels) + 1)))
+    new = Codes(np.column_stack([np.zeros(100, np.int64), np.arange(100)]), after)
+    before = Fingerprint.of([old], seed=0)
+    joined = before.joined(new, change)
+    moved = Codes(change.moved(old.values), after)
+    np.testing.assert_array_equal(joined.times(moved), before.times(old))
+    assert (joined.times(new) == 1).all()
+    assert joined.n_rows == 600
+    again = joined.joined(new, SchemaChange(after, after, tuple(np.arange(f.size + 1) for f in after)))
+    assert (again.times(new) == 2).all()
+    assert again.pairs == joined.pairs + 100
+    plain, tensors = again.to_state()
+    stored = Fingerprint.from_state(plain, tensors, after)
+    np.testing.assert_array_equal(stored.times(moved), again.times(moved))
+    with pytest.raises(ModelFileError, match="hashed as"):
+        Fingerprint.from_state(plain, tensors | {"ids": tensors["ids"] * 0}, after)
+
+
+def test_more_rows_than_can_be_remembered_are_thinned_out_evenly():
+    codes = random_codes(3000, [40, 40, 40])
+    same = SchemaChange(codes.schema, codes.schema, tuple(np.arange(41) for _ in range(3)))
+    joined = Fingerprint.of([codes.take(slice(0, 1000))], 0).joined(codes.take(slice(1000, None)), same, most=500)
+    times = joined.times(codes)
+    assert len(joined.once) + len(joined.repeated) == 500
+    assert 0.1 < (times > 0).mean() < 0.25
+    assert set(times.tolist()) <= {-1, 1, 2}
+
+
 @pytest.mark.parametrize("change", [{"cutoff": 0}, {"n_rows": 3}, {"pairs": -1}, {"salt": 0.5}, {"extra": 1}])
 def test_what_makes_no_sense_is_refused(change):
-    plain, tensors = Fingerprint.of([codes_of([[0, 1], [1, 0], [1, 0], [2, 1]])], seed=0).to_state()
-    Fingerprint.from_state(plain, tensors)
+    codes = codes_of([[0, 1], [1, 0], [1, 0], [2, 1]])
+    (plain, tensors), schema = Fingerprint.of([codes], seed=0).to_state(), codes.schema
+    Fingerprint.from_state(plain, tensors, schema)
     with pytest.raises(ModelFileError, match="learned"):
-        Fingerprint.from_state(plain | change, tensors)
+        Fingerprint.from_state(plain | change, tensors, schema)

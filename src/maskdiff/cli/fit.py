@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,11 +10,12 @@ import typer
 
 from maskdiff.cli import options
 from maskdiff.cli.output import Output, counted, or_one_cell, percent, printable, table
+from maskdiff.cli.resuming import saying_how_to_resume
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from maskdiff.jobs import Checkpoint, FitSummary, Labels
+    from maskdiff.jobs import FitSummary, Labels
 
 Names = list[str] | None
 # What a column of tokens is read as.
@@ -123,7 +122,7 @@ def fit(
         others=others,
     )
     checkpoint = Checkpoint(f"{out}.checkpoint", resume=resume, seconds=checkpoint_seconds)
-    with output.progress() as progress, _saying_how_to_resume(checkpoint, output):
+    with output.progress() as progress, saying_how_to_resume(checkpoint, output):
         summary = fit_summary(
             rows,
             out,
@@ -140,20 +139,6 @@ def fit(
     output.skipped(summary.skipped)
     output.left_out(summary.empty)
     _show(output, summary, out, checkpoint.resumed_at, time.monotonic() - began)
-
-
-@contextmanager
-def _saying_how_to_resume(checkpoint: Checkpoint, output: Output) -> Iterator[None]:
-    """Say how to go on if what runs in here is interrupted."""
-    path = printable(str(checkpoint.path))
-    if checkpoint.resume and not checkpoint.path.is_file():
-        output.note(f"there is no checkpoint {path}; the training begins at the beginning")
-    try:
-        yield
-    except KeyboardInterrupt:
-        if checkpoint.kept or checkpoint.resumed_at is not None:
-            output.note(f"the training so far is kept in {path}; the same command with --resume goes on from there")
-        raise
 
 
 def _labels(column: str | None, normal: Names) -> Labels | None:

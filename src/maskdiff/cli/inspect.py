@@ -10,6 +10,7 @@ import typer
 
 from maskdiff.cli import options
 from maskdiff.cli.output import Output, counted, percent, printable, table
+from maskdiff.cli.update import update_lines
 
 if TYPE_CHECKING:
     from maskdiff.detectors import TableDetector
@@ -40,6 +41,7 @@ def inspect(
         columns=columns,
         settings=settings,
         calibration=calibration,
+        updates=[update.to_record() for update in detector.updates_],
         dismissals=[rule.to_record() for rule in detector.dismissals_.rules],
         versions=versions,
     )
@@ -52,6 +54,7 @@ def inspect(
         table(("setting", "value"), ((name, str(value)) for name, value in settings.items())),
         "",
         *_thresholds(calibration),
+        *_updates(detector),
         *_rules(detector),
         f"versions: {', '.join(f'{name} {number}' for name, number in versions.items())}",
     )
@@ -116,6 +119,15 @@ def _thresholds(calibration: dict[str, Any]) -> list[str]:
         for name, head in heads.items()
         if calibration[name]
     ]
+
+
+def _updates(detector: TableDetector) -> list[str]:
+    """What each update changed, the last one last."""
+    lines = []
+    for number, summary in enumerate(detector.updates_, start=1):
+        first, *rest = update_lines(summary)
+        lines += [f"update {number}: {first}", *(f"  {line}" for line in rest)]
+    return ["", *lines] if lines else []
 
 
 def _rules(detector: TableDetector) -> list[Any]:

@@ -34,6 +34,12 @@ def row_hashes(codes: Codes, salt: int) -> Hashes:
     return _mixed(sums)
 
 
+def numbers_hashed(first: int, n: int, salt: int) -> Hashes:
+    """A hash of each of the n numbers from `first` on, shape (n,); the same for the same salt."""
+    offset = _mixed(np.array([salt], np.uint64))
+    return _mixed(np.arange(first, first + n, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + offset)
+
+
 def _line_sums(codes: Codes, salt: int) -> Hashes:
     """The sum over each line's cells that count, shape (L,)."""
     width = codes.values.shape[1]

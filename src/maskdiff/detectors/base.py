@@ -26,6 +26,7 @@ from maskdiff.detectors.feedback import Feedback
 from maskdiff.detectors.fingerprint import Fingerprint
 from maskdiff.detectors.labels import pandas_index
 from maskdiff.detectors.learning import MAIN, Batches, Learner
+from maskdiff.detectors.updating import KeptRows, UpdateSummary
 from maskdiff.detectors.verdicts import Verdicts
 from maskdiff.errors import SettingError
 from maskdiff.evidence import CellEvidence, Evidence, MaskedSurprise
@@ -35,6 +36,7 @@ from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback, listening
 from maskdiff.state import arguments_from_plain, arguments_to_plain, check, from_plain, to_plain
 from maskdiff.state.tensors import Tensors, check_names, named, under
+from maskdiff.training import CheckpointStore
 
 if TYPE_CHECKING:
     from maskdiff.detectors.finding.cross_fit import CrossFit
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 
 # Settings that say nothing about the scores are not stored.
 _NOT_STORED = ("progress", "device")
+# What a model file holds with tensors of its own.
+_WITH_TENSORS = ("evidence", "fingerprint", "cells", "kept", "looks")
 
 
 class Detector(OutlierMixin, Explaining, Feedback, Learner):  # type: ignore[misc]
@@ -88,6 +92,30 @@ class Detector(OutlierMixin, Explaining, Feedback, Learner):  # type: ignore[mis
             group=group,
             order=order,
         )
+
+    # More normal rows ------------------------------------------------------------------------------------------------
+
+    def update(self, X: Any, *, checkpoint: CheckpointStore | None = None) -> UpdateSummary:
+        """Learn on from more normal rows; what changed.
+
+        The new rows join those compared with, values never seen before get codes, ranges of numbers widen, and the
+        network trains on with new rows and old ones, of which the model keeps a sample. Some of the new rows are not
+        learned from: with those that were kept apart before they set the threshold anew, so that the promised
+        false-alarm rate holds afterwards. Rules made by `dismiss` are kept. If anything fails, the detector stays as
+        it was. A `checkpoint` stores the state of a training that may be interrupted.
+
+        >>> from maskdiff import TableDetector
+        >>> detector = TableDetector("kernel").fit([["cat", "meow"], ["dog", "woof"]] * 100)
+        >>> new = [["cow", "moo"]]
+        >>> before = detector.is_anomaly(new)
+        >>> detector.update(new * 50).new_values
+        {'x0': ('cow',), 'x1': ('moo',)}
+        >>> before, detector.is_anomaly(new)
+        (array([ True]), array([False]))
+        """
+        from maskdiff.detectors.updating.learn_on import learn_on
+
+        return learn_on(self, X, checkpoint)
 
     # Scoring ---------------------------------------------------------------------------------------------------------
 
@@ -223,6 +251,7 @@ class Detector(OutlierMixin, Explaining, Feedback, Learner):  # type: ignore[mis
         evidence, tensors = self.evidence_.to_state()
         fingerprint, hashes = self.fingerprint_.to_state()
         cells, of_cells = self._cells_to_state()
+        kept, of_kept = (None, {}) if self.kept_ is None else self.kept_.to_state()
         plain = {
             "settings": arguments_to_plain(self, without=_NOT_STORED),
             "probes": to_plain(self.probes_),
@@ -231,8 +260,11 @@ class Detector(OutlierMixin, Explaining, Feedback, Learner):  # type: ignore[mis
             "fingerprint": fingerprint,
             "dismissals": self.dismissals_.to_state(),
             "cells": cells,
+            "kept": kept,
+            "updates": [to_plain(update) for update in self.updates_],
         }
         parts = named(tensors, "evidence") | named(hashes, "fingerprint") | named(of_cells, "cells")
+        parts |= named(of_kept, "kept")
         looks, of_looks = self._looks_to_state()
         scores = torch.from_numpy(self.whole_grid_calibration_.scores.copy())
         return plain | {"looks": looks}, parts | named(of_looks, "looks") | {"calibration": scores}
@@ -245,20 +277,34 @@ class Detector(OutlierMixin, Explaining, Feedback, Learner):  # type: ignore[mis
         """Take up what `_cells_to_state` gave."""
         check(plain == {} and not tensors, "it holds alarms of cells, which a row of tokens cannot have")
 
+    def _updates_from_state(self, plain: Any, tensors: Tensors) -> None:
+        """Take up what was kept to learn on, and what was learned so."""
+        self.kept_, of_tokens = None, self.encoder_.parts != "columns"
+        check(isinstance(plain["updates"], list), "its updates are no list")
+        self.updates_ = tuple(from_plain(update, UpdateSummary) for update in plain["updates"])
+        if plain["kept"] is None:
+            check_names(tensors)
+            return
+        kept = KeptRows.from_state(plain["kept"], tensors, self.encoder_.schema_, of_tokens=of_tokens)
+        texts = all((rows.texts is not None) == self._fits_on_texts() for rows in (kept.tuning, kept.calibration))
+        sampled = (len(kept.learned) > 0) == self._keeps_sample()
+        check(texts and sampled, "it keeps other rows than such a detector needs to learn on")
+        self.kept_ = kept
+
     @classmethod
     def from_state(cls, plain: Any, tensors: Tensors) -> Self:
         """The detector that `to_state` described; everything is checked, nothing is taken on trust."""
-        wanted = {"settings", "probes", "encoder", "evidence", "fingerprint", "dismissals", "cells", "looks"}
+        wanted = {"settings", "probes", "encoder", *_WITH_TENSORS, "dismissals", "updates"}
         check(isinstance(plain, dict) and set(plain) == wanted, "it does not describe a detector completely")
-        names = ("evidence", "fingerprint", "cells", "looks")
-        parts, hashes, of_cells, of_looks = (under(tensors, name) for name in names)
-        check_names(tensors, "calibration", *(key for name in names for key in named(under(tensors, name), name)))
+        parts, hashes, of_cells, of_kept, of_looks = (under(tensors, name) for name in _WITH_TENSORS)
+        inside = (name for name in tensors if name.partition(".")[0] in _WITH_TENSORS)
+        check_names(tensors, "calibration", *inside)
         detector = cls(**arguments_from_plain(cls, plain["settings"], without=_NOT_STORED))
         detector._check_settings()
         detector.encoder_ = cls._encoder.from_state(plain["encoder"])
         detector.probes_ = from_plain(plain["probes"], ProbeGrid)
-        detector.fingerprint_ = Fingerprint.from_state(plain["fingerprint"], hashes)
         device, schema = detector.torch_device(), check_schema(detector.encoder_.schema_)
+        detector.fingerprint_ = Fingerprint.from_state(plain["fingerprint"], hashes, schema)
         of_tokens = detector.encoder_.parts != "columns"
         detector.dismissals_ = Dismissals.from_state(plain["dismissals"], schema, of_tokens=of_tokens)
         detector.evidence_ = Evidence.from_state(plain["evidence"], parts, schema=schema, device=device)
@@ -268,6 +314,7 @@ class Detector(OutlierMixin, Explaining, Feedback, Learner):  # type: ignore[mis
         detector.reconstructor_ = main.reconstructor
         detector._check_learned()
         detector._cells_from_state(plain["cells"], of_cells)
+        detector._updates_from_state(plain, of_kept)
         calibration = Calibration.from_state(tensors["calibration"])
         detector.adopt_calibration(calibration, detector._looks_from_state(plain["looks"], of_looks, len(calibration)))
         return detector

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,18 +21,21 @@ from numpy.typing import NDArray
 
 from maskdiff.codes import Codes, Schema
 from maskdiff.codes.hashes import Hashes, row_hashes
+from maskdiff.codes.schema_change import SchemaChange
 from maskdiff.state import check, fits
-from maskdiff.state.tensors import Tensors, check_names
+from maskdiff.state.tensors import Tensors, check_names, check_tensor
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 # Distinct rows that are remembered, 4 bytes each. A new row is taken for one of them by mistake with a probability of
-# at most this number over 2^31: one in 32,768.
+# at most this number over 2^31: one in 32,768; more often where a model learned on, by as many times as rows were
+# added to those of a fit that held more.
 MOST_REMEMBERED = 1 << 16
 # The upper half of a hash decides whether a row is among those remembered, 31 bits of the lower half are kept.
-_ALL = 1 << 32
-_LOWER = np.uint64((1 << 31) - 1)
+_ALL, _MOST_KEPT = 1 << 32, 1 << 31
+_LOWER = np.uint64(_MOST_KEPT - 1)
+_NUMBERS = ("salt", "cutoff", "kept_cutoff", "n_rows", "pairs")
 # Hashes that are sorted together, which bounds the memory for millions of rows.
 _ROWS_AT_ONCE = 1 << 20
 
@@ -44,16 +47,21 @@ NOT_KNOWN, NOT_SEEN, ONCE, REPEATED = -1, 0, 1, 2
 class Fingerprint:
     """The rows of a fit: sorted hashes of those there `once` and of those `repeated`, each (n,).
 
-    Rows whose hash is below `cutoff` are remembered. There were `n_rows` of them, and `pairs` distinct ones were there
-    exactly twice.
+    Rows whose hash is below `cutoff` are remembered, and of them those whose kept bits are below `kept_cutoff`. There
+    were `n_rows` of them, and `pairs` distinct ones were there exactly twice.
+
+    Where a model learned on, its codes have moved, and the hashes have not: `ids` has for each code of each field,
+    *unseen* last, the number that it is hashed as; None: its own.
     """
 
     salt: int
     cutoff: int
+    kept_cutoff: int
     n_rows: int
     pairs: int
     once: NDArray[np.int32]
     repeated: NDArray[np.int32]
+    ids: tuple[NDArray[np.int64], ...] | None = None
 
     @classmethod
     def of(cls, parts: Iterable[Codes], seed: int, most: int = MOST_REMEMBERED) -> Fingerprint:
@@ -66,7 +74,36 @@ class Fingerprint:
                 found.add(new[at : at + _ROWS_AT_ONCE])
         once, repeated = (_kept(found.hashes[chosen]) for chosen in (found.counts == 1, found.counts > 1))
         pairs, n_rows = int((found.counts == 2).sum()), int(found.counts.sum())
-        return cls(salt, found.cutoff, n_rows, pairs, once, repeated)
+        return cls(salt, found.cutoff, _MOST_KEPT, n_rows, pairs, once, repeated)
+
+    def joined(self, codes: Codes, change: SchemaChange, most: int = MOST_REMEMBERED) -> Fingerprint:
+        """The fingerprint of these rows too, which have the codes of a schema that knows more.
+
+        Which rows were there exactly twice is not remembered, so `pairs` is an estimate from here on.
+        """
+        ids = moved_ids(self.ids, change)
+        low, compared = replace(self, ids=ids)._looked_up(codes)
+        new, counts = np.unique(low[compared], return_counts=True)
+        was_once, was_repeated = _among(new, self.once), _among(new, self.repeated)
+        fresh = ~was_once & ~was_repeated
+        once = np.union1d(np.setdiff1d(self.once, new), new[fresh & (counts == 1)])
+        repeated = np.union1d(self.repeated, new[was_once | (fresh & (counts > 1))])
+        usual = self.pairs / max(1, len(self.repeated))  # so many of the repeated rows were pairs
+        new_pairs = (fresh & (counts == 2)) | (was_once & (counts == 1))
+        pairs = round(self.pairs - usual * was_repeated.sum()) + int(new_pairs.sum())
+        n_rows = self.n_rows + int(counts.sum())
+        return replace(self, ids=ids, once=once, repeated=repeated, pairs=pairs, n_rows=n_rows)._thinned(most)
+
+    def _thinned(self, most: int) -> Fingerprint:
+        """The same with at most so many distinct rows, those whose kept bits are the smallest."""
+        every = np.sort(np.concatenate([self.once, self.repeated]))
+        if len(every) <= most:
+            return self
+        cutoff, share = int(every[most]), most / len(every)
+        once, repeated = (hashes[hashes < cutoff] for hashes in (self.once, self.repeated))
+        pairs = int(share * self.pairs)
+        n_rows = max(int(share * self.n_rows), len(once) + 2 * len(repeated), 2 * pairs)
+        return replace(self, kept_cutoff=cutoff, once=once, repeated=repeated, n_rows=n_rows, pairs=pairs)
 
     def times(self, codes: Codes) -> NDArray[np.int8]:
         """How often each row was there, shape (N,): 0, 1, 2 for more than once, -1 for a row that is not remembered."""
@@ -82,8 +119,9 @@ class Fingerprint:
 
     def _looked_up(self, codes: Codes) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """What would be kept of these rows, and which of them would be remembered, each (N,)."""
-        hashes = row_hashes(codes, self.salt)
-        return (hashes & _LOWER).astype(np.int32), _below(hashes, self.cutoff)
+        hashes = row_hashes(codes if self.ids is None else with_ids(codes, self.ids), self.salt)
+        low = (hashes & _LOWER).astype(np.int32)
+        return low, _below(hashes, self.cutoff) & (low < self.kept_cutoff)
 
     @property
     def expected_once(self) -> float:
@@ -111,21 +149,24 @@ class Fingerprint:
         """As plain numbers and tensors."""
         import torch
 
-        plain = {"salt": self.salt, "cutoff": self.cutoff, "n_rows": self.n_rows, "pairs": self.pairs}
-        return plain, {name: torch.from_numpy(getattr(self, name).copy()) for name in ("once", "repeated")}
+        tensors = {name: torch.from_numpy(getattr(self, name).copy()) for name in ("once", "repeated")}
+        if self.ids is not None:
+            tensors["ids"] = torch.from_numpy(np.concatenate(self.ids))
+        return {name: getattr(self, name) for name in _NUMBERS}, tensors
 
     @classmethod
-    def from_state(cls, plain: Any, tensors: Tensors) -> Fingerprint:
+    def from_state(cls, plain: Any, tensors: Tensors, schema: Schema) -> Fingerprint:
         """The fingerprint that `to_state` described, checked."""
-        names = ("salt", "cutoff", "n_rows", "pairs")
-        complete = isinstance(plain, dict) and set(plain) == set(names) and all(fits(n, int) for n in plain.values())
+        complete = isinstance(plain, dict) and set(plain) == set(_NUMBERS) and all(fits(n, int) for n in plain.values())
         check(complete, "it does not describe the rows it learned from")
-        check_names(tensors, "once", "repeated")
+        check_names({name: one for name, one in tensors.items() if name != "ids"}, "once", "repeated")
         once, repeated = (_checked(name, tensors[name]) for name in ("once", "repeated"))
         fewest = max(len(once) + 2 * len(repeated), 2 * plain["pairs"])
         counts = plain["pairs"] >= 0 and plain["n_rows"] >= fewest
-        check(counts and 0 < plain["cutoff"] <= _ALL and plain["salt"] >= 0, "its counts of learned rows are wrong")
-        return cls(**plain, once=once, repeated=repeated)
+        cutoffs = 0 < plain["cutoff"] <= _ALL and 0 < plain["kept_cutoff"] <= _MOST_KEPT
+        check(counts and cutoffs and plain["salt"] >= 0, "its counts of learned rows are wrong")
+        ids = _checked_ids(tensors["ids"], schema) if "ids" in tensors else None
+        return cls(**plain, once=once, repeated=repeated, ids=ids)
 
 
 class _Smallest:
@@ -144,6 +185,25 @@ class _Smallest:
             self.cutoff = int(self.hashes[self.most] >> np.uint64(32))
             kept = _below(self.hashes, self.cutoff)
             self.hashes, self.counts = self.hashes[kept], self.counts[kept]
+
+
+def moved_ids(ids: tuple[NDArray[np.int64], ...] | None, change: SchemaChange) -> tuple[NDArray[np.int64], ...]:
+    """What the codes are hashed as once they have moved: old ones as before, new ones as numbers not in use."""
+    moved = []
+    for at, (field, places) in enumerate(zip(change.after, change.places, strict=True)):
+        old = np.arange(len(places)) if ids is None else ids[at]
+        new = np.full(field.size + 1, -1, dtype=np.int64)
+        new[places] = old
+        new[new < 0] = old.max() + 1 + np.arange((new < 0).sum())
+        moved.append(new)
+    return tuple(moved)
+
+
+def with_ids(codes: Codes, ids: tuple[NDArray[np.int64], ...]) -> Codes:
+    """The codes as the numbers they are hashed as; what is padding does not matter."""
+    if codes.is_tokens or len(ids) == 1:
+        return replace(codes, values=np.append(ids[0], 0)[np.minimum(codes.values, len(ids[0]))])
+    return replace(codes, values=np.stack([own[codes.values[:, at]] for at, own in enumerate(ids)], axis=1))
 
 
 def _most_of(n: int, found: int, of: int, interval: float) -> float:
@@ -176,6 +236,17 @@ def _among(numbers: NDArray[np.int32], known: NDArray[np.int32]) -> NDArray[np.b
     at = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
     found: NDArray[np.bool_] = known[at] == numbers
     return found
+
+
+def _checked_ids(tensor: Tensor, schema: Schema) -> tuple[NDArray[np.int64], ...]:
+    import torch
+
+    sizes = schema.sizes + 1
+    check_tensor("ids", tensor, (int(sizes.sum()),), torch.int64)
+    ids = np.split(tensor.numpy().copy(), np.cumsum(sizes)[:-1])
+    distinct = all(len(np.unique(own)) == len(own) and own.min() >= 0 for own in ids)
+    check(distinct, "the numbers that its codes are hashed as are not distinct")
+    return tuple(ids)
 
 
 def _checked(name: str, tensor: Tensor) -> NDArray[np.int32]:

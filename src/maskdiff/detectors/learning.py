@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -21,6 +21,12 @@ from maskdiff.detectors.finding.search import AUTO, check_contamination, odd_row
 from maskdiff.detectors.fingerprint import Fingerprint
 from maskdiff.detectors.labelled_rows import normal_rows
 from maskdiff.detectors.split import RowSplit, fold_splits, split_rows, split_without_calibration
+from maskdiff.detectors.updating.fitted_rows import rows_kept
+from maskdiff.detectors.updating.holding_out import RowsToLearn
+from maskdiff.detectors.updating.kept_rows import KeptRows
+from maskdiff.detectors.updating.stored_rows import StoredRows
+from maskdiff.detectors.updating.summary import UpdateSummary
+from maskdiff.encoders.base import UnseenValue
 from maskdiff.errors import SettingError
 from maskdiff.evidence import CellEvidence, Evidence, EvidenceTerm, MaskedSurprise
 from maskdiff.masking import Schedule, as_schedule
@@ -60,7 +66,14 @@ class Learner(Efforts, BaseEstimator):  # type: ignore[misc]
     progress: bool | Callback | None
     leave_out_labelled: bool
     contamination: float | str = 0.0
+
+    # What the last `_encode` read in the cells of rows to tune and to calibrate that no code stands for, row after row.
+    _unseen: Sequence[UnseenValue] = ()
+
     _presets: Presets
+    updates_: tuple[UpdateSummary, ...]
+    kept_: KeptRows | None
+
     _own_aggregates: tuple[str, ...] = ()  # beside those of score.AGGREGATES
 
     # Defined by each kind of data ------------------------------------------------------------------------------------
@@ -132,6 +145,24 @@ class Learner(Efforts, BaseEstimator):  # type: ignore[misc]
     def _check_folders(self) -> None:
         """Refuse folders that cannot be read before anything long begins; a loaded detector no longer needs them."""
 
+    # Learning on -----------------------------------------------------------------------------------------------------
+
+    def _fits_on_texts(self) -> bool:
+        """Whether some evidence learns from the texts behind the codes."""
+        return False
+
+    def _keeps_sample(self) -> bool:
+        """Whether a sample of the rows learned from is kept to learn on; no, where some evidence keeps them anyway."""
+        return True
+
+    def _old_rows(self, kept: KeptRows) -> StoredRows:
+        """A uniform sample of the rows learned from."""
+        return kept.learned
+
+    def _gather_on(self, rows: RowsToLearn, tuning: Codes, callback: Callback | None) -> tuple[Evidence, LearnedLooks]:
+        """What the score is made of after an update, and first looks."""
+        return self._gather(rows.sample.codes(self.encoder_), tuning, callback, looks=self.effort != FULL)
+
     # Learning --------------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -166,7 +197,7 @@ class Learner(Efforts, BaseEstimator):  # type: ignore[misc]
         """Learn from these rows, read by `_read`, but for those that tune and those that calibrate."""
         self._check_settings()
         self._check_folders()
-        self.dismissals_ = Dismissals()
+        self.dismissals_, self.updates_, self.kept_ = Dismissals(), (), None
         n_rows = self._look(batches, n_rows)
         reconstructor, self.probes_ = self._resolve()
         leave_one_out = self._leaves_one_out(reconstructor)
@@ -187,6 +218,8 @@ class Learner(Efforts, BaseEstimator):  # type: ignore[misc]
                 self._model(reconstructor, codes, shown, callback)
                 codes = self._without_oddest(codes, callback)
             learned = self._model(reconstructor, codes, shown, callback, checkpoint, looks=self.effort != FULL)
+            if not leave_one_out:
+                self.kept_ = rows_kept(self, codes, tuning, calibration)
             judged = self.evidence_.left_out() if leave_one_out else self.evidence_
             found = judged.weigh(calibration, stage="calibrating", callback=callback)
             scores = self._calibrate(calibration, found, callback)
@@ -219,6 +252,7 @@ class Learner(Efforts, BaseEstimator):  # type: ignore[misc]
         term_scores = np.concatenate(found)
         # One scale for the answers of all models, the one that is kept among them.
         self.evidence_ = evidence.scaled_by(term_scores) if self._scales_terms else evidence
+        self.kept_ = rows_kept(self, codes, None, held_out)
         scales = [term.scale for term in self.evidence_.terms]
         scores = self._calibrate_folds(term_scores / scales, cells)
         self.adopt_calibration(Calibration.from_scores(scores))

@@ -58,9 +58,8 @@ def split_rows(n: int, seed: int, *, tunes: bool, leave_one_out: bool = False) -
         purposes = "to learn from, to tune and to calibrate" if tunes else "to learn from and to calibrate"
         raise InputError(f"at least {fewest} normal rows are needed, one each {purposes}; n_samples={n}.")
     order = np.random.default_rng(seed).permutation(n)
-    wanted = int(np.clip(n // 10, FEWEST_TO_CALIBRATE, MOST_TO_CALIBRATE))
-    n_calibration = max(wanted, MOST_TO_CALIBRATE) if leave_one_out else min(wanted, max(1, n // 3))
-    n_tuning = _number_to_tune(n) if tunes else 0
+    n_calibration = MOST_TO_CALIBRATE if leave_one_out else number_to_calibrate(n)
+    n_tuning = number_to_tune(n) if tunes else 0
     if leave_one_out:
         tuning, train = order[:n_tuning], order[n_tuning:]
         calibration = train[:n_calibration]
@@ -70,7 +69,13 @@ def split_rows(n: int, seed: int, *, tunes: bool, leave_one_out: bool = False) -
     return RowSplit(np.sort(train), np.sort(tuning), np.sort(calibration), leave_one_out)
 
 
-def _number_to_tune(n: int) -> int:
+def number_to_calibrate(n: int) -> int:
+    """How many of n rows are kept apart to calibrate."""
+    return min(int(np.clip(n // 10, FEWEST_TO_CALIBRATE, MOST_TO_CALIBRATE)), max(1, n // 3))
+
+
+def number_to_tune(n: int) -> int:
+    """How many of n rows are kept apart to tune, where anything is."""
     return min(int(np.clip(n // 20, FEWEST_TO_TUNE, MOST_TO_TUNE)), max(1, n // 6))
 
 
@@ -81,7 +86,7 @@ def split_without_calibration(n: int, seed: int, *, tunes: bool) -> RowSplit:
     >>> len(split.train), len(split.tuning), len(split.calibration)
     (950, 50, 0)
     """
-    order, n_tuning = np.random.default_rng(seed).permutation(n), _number_to_tune(n) if tunes else 0
+    order, n_tuning = np.random.default_rng(seed).permutation(n), number_to_tune(n) if tunes else 0
     return RowSplit(np.sort(order[n_tuning:]), np.sort(order[:n_tuning]), np.empty(0, np.int64))
 
 

@@ -18,11 +18,14 @@ from maskdiff.detectors.efforts import LearnedLooks
 from maskdiff.detectors.learning import MAIN, Batches, Presets
 from maskdiff.detectors.split import RowSplit, in_step
 from maskdiff.detectors.text_evidence import TEXTS, HeldTexts, TableChoice
-from maskdiff.detectors.updating import UpdateSummary, learn_on
+from maskdiff.detectors.updating.kept_rows import KeptRows
+from maskdiff.detectors.updating.references import reference_rows
+from maskdiff.detectors.updating.stored_rows import StoredRows
+from maskdiff.detectors.updating.unseen_cells import UnseenCells
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.input import read_table
 from maskdiff.errors import SettingError
-from maskdiff.evidence import Evidence, EvidenceTerm, NearestRows, Source
+from maskdiff.evidence import Evidence, EvidenceTerm, MaskedSurprise, NearestRows, Source
 from maskdiff.masking import Schedule
 from maskdiff.probes import PAPER_KERNEL_LEVELS, PAPER_LEVELS, ProbeGrid
 from maskdiff.progress import Callback
@@ -255,22 +258,21 @@ class TableDetector(CellReports, CellDetector):
             return codes
         return codes.take(order[:limit])
 
-    def update(self, X: Any) -> UpdateSummary:
-        """Learn on from more normal rows; what changed. See `detectors.updating` for what that takes.
+    def _fits_on_texts(self) -> bool:
+        return self.text_columns() is not None
 
-        The new rows join those compared with, values never seen before get codes, ranges of numbers widen, and the
-        threshold is that of all rows together, so that the promised false-alarm rate holds afterwards. Rules made by
-        `dismiss` are kept. Only detectors that are a kernel alone can learn on; others have to be fitted again.
+    def _keeps_sample(self) -> bool:
+        return self._reference_kernel() is None
 
-        >>> detector = TableDetector("kernel").fit([["cat", "meow"], ["dog", "woof"]] * 100)
-        >>> new = [["cow", "moo"]]
-        >>> before = detector.is_anomaly(new)
-        >>> detector.update(new * 50).new_values
-        {'x0': ('cow',), 'x1': ('moo',)}
-        >>> before, detector.is_anomaly(new)
-        (array([ True]), array([False]))
-        """
-        return learn_on(self, X)
+    def _old_rows(self, kept: KeptRows) -> StoredRows:
+        kernel = self._reference_kernel()
+        return kept.learned if kernel is None else reference_rows(kernel, self.encoder_.schema_, kept)
+
+    def _reference_kernel(self) -> KernelReconstructor | None:
+        """The kernel whose references are a sample of the rows learned from; None where there is none, or texts too."""
+        beside = self.evidence_.sources.get(KERNEL)
+        kernel = beside.reconstructor if isinstance(beside, MaskedSurprise) else self.reconstructor_
+        return kernel if isinstance(kernel, KernelReconstructor) and not self._fits_on_texts() else None
 
     def _look(self, batches: Batches, n_rows: int | None) -> int:
         """What columns of texts stand for is decided by all rows, those that calibrate too."""
@@ -306,14 +308,18 @@ class TableDetector(CellReports, CellDetector):
         values = np.empty((len(place), len(self.encoder_.schema_)), dtype=self.encoder_.schema_.code_dtype)
         # Only rows that were not learned from can be beyond the range; they are few.
         n_learned, excess = len(split.train), np.zeros((len(order) - len(split.train), values.shape[1]))
-        texts = HeldTexts(split, self.seed)
+        texts, unseen = HeldTexts(split, self.seed), UnseenCells()
         for rows, of_rows in in_step(batches(), np.column_stack([place, texts.kept])):
             here, kept = of_rows[:, 0], of_rows[:, 1] > 0
             codes = self.encoder_.encode(rows)
             texts.add(codes, kept)
             values[here] = codes.values
+            apart = here >= n_learned
             if codes.excess is not None:
-                excess[here[here >= n_learned] - n_learned] = codes.excess[here >= n_learned]
+                excess[here[apart] - n_learned] = codes.excess[apart]
+            if apart.any():
+                unseen.add(self.encoder_, rows.take(apart), codes.take(apart), here[apart])
+        self._unseen = unseen.in_order()
         codes, tuning, calibration = split.cut(Codes(values, self.encoder_.schema_, texts=texts.joined()))
         if excess.any():
             tuning = replace(tuning, excess=excess[: len(tuning)])

@@ -12,6 +12,7 @@ from maskdiff.cascade import Effort
 from maskdiff.codes import BoolArray, Codes, FloatArray
 from maskdiff.detectors.efforts import LearnedLooks
 from maskdiff.detectors.tokens import TokenDetector
+from maskdiff.detectors.updating.holding_out import RowsToLearn
 from maskdiff.encoders.tokens.embedder import TextEmbedder
 from maskdiff.encoders.tokens.stored_tokenizer import check_labels
 from maskdiff.encoders.tokens.text import TextEncoder
@@ -157,6 +158,21 @@ class TextDetector(TokenDetector):
         assert isinstance(codes, TokenWindows)
         embedder = TextEmbedder(self.embedder).load(self.torch_device())
         nearest = NearestTexts(embedder).fit(codes.tokens.texts[np.unique(codes.row)].tolist(), callback=callback)
+        return self._beside(alone, nearest, tuning, callback)
+
+    def _gather_on(self, rows: RowsToLearn, tuning: Codes, callback: Callback | None) -> tuple[Evidence, LearnedLooks]:
+        if self.embedder is None:
+            return super()._gather_on(rows, tuning, callback)
+        alone, _ = TokenDetector._gather(self, tuning, tuning, callback)  # surprise alone needs no rows learned from
+        nearest = self.evidence_.sources[NEAREST_TEXTS]
+        assert isinstance(nearest, NearestTexts)
+        new = [text for text in (rows.new.texts or {}).get(0, ()) if text is not None]
+        return self._beside(alone, nearest.joined(new, callback=callback), tuning, callback)
+
+    def _beside(
+        self, alone: Evidence, nearest: NearestTexts, tuning: Codes, callback: Callback | None
+    ) -> tuple[Evidence, LearnedLooks]:
+        """Both on one scale."""
         sources = {**alone.sources, NEAREST_TEXTS: nearest}
         both = Evidence(sources, (*alone.terms, EvidenceTerm(NEAREST_TEXTS, "mean")), softmax_weighted=True)
         return both.on_one_scale(tuning, callback=callback), {}

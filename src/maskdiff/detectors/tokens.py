@@ -91,6 +91,9 @@ class TokenDetector(Detector):
         if len(split.tuning):
             _check_any_token(tuning, "tune")
         train = train.take(np.flatnonzero(train.counts.any(axis=1)))
+        self._unseen = [
+            value for codes in (tuning, calibration) for value in self.encoder_.unseen_values(codes.tokens, codes)
+        ]
         if self._fits_on_texts():
             return train, tuning, calibration
         # Tokens take far more memory than codes, for as long as the training runs.
@@ -98,10 +101,6 @@ class TokenDetector(Detector):
 
     def _row_keys(self, batches: Batches) -> Hashes:
         return value_keys(value for rows in batches() for value in rows.values)
-
-    def _fits_on_texts(self) -> bool:
-        """Whether some evidence learns from the texts behind the codes."""
-        return False
 
     def _tunes(self, reconstructor: Any) -> bool:
         return self.aggregate == AUTO or super()._tunes(reconstructor)

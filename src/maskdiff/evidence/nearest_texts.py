@@ -49,14 +49,25 @@ class NearestTexts:
 
     def fit(self, texts: Sequence[str], *, callback: Callback | None = None) -> Self:
         """A copy that keeps these texts' vectors."""
+        normal_NH = self._vectors(texts, callback)
+        directions_HD = main_directions(normal_NH)
+        return self._beside(directions_HD, functional.normalize(normal_NH @ directions_HD))
+
+    def joined(self, texts: Sequence[str], *, callback: Callback | None = None) -> Self:
+        """A copy that keeps the vectors of these texts too, in the directions that it has."""
+        if not texts:
+            return self
+        new_ND = functional.normalize(self._vectors(texts, callback) @ self.directions_HD)
+        return self._beside(self.directions_HD, torch.cat([self.normal_ND, new_ND]))
+
+    def _vectors(self, texts: Sequence[str], callback: Callback | None) -> Tensor:
+        """The texts as the embedder sees them, each of length one, (N, H)."""
         found = []
         for part in self.embedder.embed(texts):
             found.append(functional.normalize(_sums(part)))
             if callback is not None:
                 callback(Progress("embedding", part.first + part.n_texts, len(texts)))
-        normal_NH = torch.cat(found)
-        directions_HD = main_directions(normal_NH)
-        return self._beside(directions_HD, functional.normalize(normal_NH @ directions_HD))
+        return torch.cat(found)
 
     def _beside(self, directions_HD: Tensor, normal_ND: Tensor) -> Self:
         fitted = replace(self)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 
-from maskdiff.detectors import TableDetector
+from maskdiff.detectors import Detector
 from maskdiff.detectors.updating import UpdateSummary
-from maskdiff.errors import EmptyTableError, SettingError
+from maskdiff.encoders.tokens.input import TokenRows, joined
+from maskdiff.errors import EmptyTableError
 from maskdiff.io.formats import open_rows
 from maskdiff.io.outputs import check_output
 from maskdiff.io.rows import ReadOptions
+from maskdiff.jobs.checkpoint import CHECKPOINT_FILE, Checkpoint
 from maskdiff.jobs.models import Model, as_detector
 from maskdiff.jobs.rows.labels import Labels
 from maskdiff.jobs.rows.model import rows_for
 from maskdiff.jobs.rows.table import place_of
+from maskdiff.progress import Callback
 from maskdiff.storage import MODEL_FILE, save
 
 
@@ -27,15 +31,19 @@ def update_file(
     label: str | None = None,
     normal: Sequence[str] = (),
     reading: ReadOptions | None = None,
+    checkpoint: Checkpoint | None = None,
+    callback: Callback | None = None,
     force: bool = False,
 ) -> UpdateSummary:
     """Let a model learn on from the normal rows of a file, and write it to `out`; what changed.
 
-    With `label`, only rows that this column calls normal, by one of the values `normal`, are learned from. See
-    `TableDetector.update` for which models can learn on. The rows are held in memory.
+    With `label`, only rows that this column calls normal, by one of the values `normal`, are learned from. The rows are
+    held in memory. The model itself stays as it is, unless `out` names its file. A `checkpoint` stores the state of a
+    training that may be interrupted. See `Detector.update`.
 
     >>> import tempfile
     >>> from pathlib import Path
+    >>> from maskdiff import TableDetector
     >>> detector = TableDetector("kernel").fit(pa.table({"pet": ["cat", "dog"] * 100, "says": ["meow", "woof"] * 100}))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     more, model = Path(folder, "more.csv"), Path(folder, "pets.maskdiff")
@@ -44,22 +52,34 @@ def update_file(
     {'pet': ('cow',), 'says': ('moo',)}
     """
     check_output(out, [rows], MODEL_FILE, force=force)
+    if checkpoint is not None:
+        check_output(checkpoint.path, [rows], CHECKPOINT_FILE, force=force)
     detector = as_detector(model)
-    if not isinstance(detector, TableDetector):
-        raise SettingError(f"a {type(detector).__name__} cannot learn on: fit it again on old and new rows.")
-    labels = None if label is None else Labels(label, normal)
-    parts = []
+    detector.progress = callback or False
+    new = _normal_rows(detector, rows, None if label is None else Labels(label, normal), reading)
+    summary = detector.update(new, checkpoint=checkpoint)
+    save(detector, out, force=force)
+    if checkpoint is not None:
+        checkpoint.done()
+    return summary
+
+
+def _normal_rows(detector: Detector, rows: str, labels: Labels | None, reading: ReadOptions | None) -> Any:
+    """The rows of the file as the detector reads them; those that are called normal."""
+    parts, first = [], 1
     with open_rows(rows, reading) as file:
         model_rows = rows_for(file, detector)
         place = None if labels is None else place_of(file, labels.column)
         for batch in model_rows.batches():
-            if labels is not None and place is not None:
-                batch = batch.filter(pa.array(labels.is_normal(batch.column(place))))
-            parts.append(model_rows.read(batch))
+            part = model_rows.read(batch, first)
+            first += batch.num_rows
+            if labels is None or place is None:
+                parts.append(part)
+                continue
+            normal = labels.is_normal(batch.column(place))
+            parts.append(part.take(normal) if isinstance(part, TokenRows) else part.filter(pa.array(normal)))
         if labels is not None:
             labels.check_any_normal()
-    if not sum(part.num_rows for part in parts):
+    if not any(len(part.values) if isinstance(part, TokenRows) else part.num_rows for part in parts):
         raise EmptyTableError(f"{rows} holds no row to learn from.")
-    summary = detector.update(pa.concat_tables(parts))
-    save(detector, out, force=force)
-    return summary
+    return joined(parts) if isinstance(parts[0], TokenRows) else pa.concat_tables(parts)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from maskdiff.codes import FloatArray
 from maskdiff.encoders.table.beyond import NumberRange
 from maskdiff.encoders.table.column_types import ColumnType, Key, NumericType
 from maskdiff.encoders.table.columns import Column
@@ -44,10 +45,13 @@ class Levels:
 
     def codes(self, column_type: ColumnType, column: Column, unseen: int) -> NDArray[np.int64]:
         values, index = column.distinct()
-        other = len(self.levels) if self.folded is None else unseen
-        keys = column_type.keys(column, values)
-        codes = [unseen if key is None else self._code_of.get(key, other) for key in keys]
+        codes = [self.code_of(key, unseen) for key in column_type.keys(column, values)]
         return np.array([*codes, unseen], np.int64)[index]  # a missing cell's index is -1
+
+    def code_of(self, key: Key | None, unseen: int) -> int:
+        """The code of one key; None is that of a cell that cannot be read."""
+        other = len(self.levels) if self.folded is None else unseen
+        return unseen if key is None else self._code_of.get(key, other)
 
     def notes(self, column_type: ColumnType, column: Column) -> list[str]:
         """For each cell the level that it is not, but that it looks like; mostly nothing."""
@@ -93,6 +97,10 @@ class Bins:
 
     def codes(self, column_type: NumericType, column: Column, unseen: int) -> NDArray[np.int64]:
         numbers = column_type.numbers(column)
+        return self.codes_of_numbers(numbers, unseen)
+
+    def codes_of_numbers(self, numbers: FloatArray, unseen: int) -> NDArray[np.int64]:
+        """The bins of these numbers, shape (n,)."""
         codes = np.searchsorted(np.array(self.edges, dtype=np.float64), numbers, side="left").astype(np.int64)
         codes[~(np.isfinite(numbers) if self.range is None else self.range.holds(numbers))] = unseen
         return codes

@@ -10,14 +10,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from maskdiff.codes import BoolArray, Codes, IntArray
+from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
+from maskdiff.codes.schema_change import SchemaChange
+from maskdiff.encoders.base import Extension, UnseenValue
 from maskdiff.encoders.table.column_coder import CodeMeaning
 from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, Key
 from maskdiff.encoders.table.column_types.base import Found
 from maskdiff.encoders.table.derived import DerivedField
 from maskdiff.encoders.table.derived_statistics import DerivedStatistics
 from maskdiff.encoders.table.encoder_settings import DROP, check_settings
-from maskdiff.encoders.table.extension import ExtendedColumn
 from maskdiff.encoders.table.input import Table, read_table
 from maskdiff.encoders.table.learned_fields import learn_fields
 from maskdiff.encoders.table.missing import MissingTexts
@@ -194,15 +195,20 @@ class TableEncoder(Parameters):
         """Learn from normal rows, and their codes."""
         return self.fit(X, seed=seed).encode(X)
 
-    def extended(self, X: Any) -> tuple[Self, dict[str, ExtendedColumn]]:
-        """A copy that learned from these normal rows too, and what became of each field: see `ExtendedColumn`.
+    def extended(self, X: Any) -> tuple[Self, Extension]:
+        """A copy that learned from these normal rows too, and what it learned.
 
-        >>> encoder, columns = TableEncoder().fit([["a"], ["b"]] * 9).extended([["aa"], ["b"]])
-        >>> encoder.schema_.fields[0].labels, columns["x0"].moved
-        (('a', 'aa', 'b'), array([0, 2, 3]))
+        >>> encoder, extension = TableEncoder().fit([["a"], ["b"]] * 9).extended([["aa"], ["b"]])
+        >>> encoder.schema_.fields[0].labels, extension.change.places
+        (('a', 'aa', 'b'), (array([0, 2, 3]),))
         """
         fields, columns = self._fields.extended(X, self.max_categories)
-        return copy.copy(self)._adopt(fields), columns
+        places = tuple(columns[name].moved for name in self.schema_.names)
+        return copy.copy(self)._adopt(fields), Extension(
+            SchemaChange(self.schema_, fields.schema, places),
+            {name: one.new_values for name, one in columns.items() if one.new_values},
+            tuple(name for name, one in columns.items() if one.widened),
+        )
 
     def _adopt(self, fields: TableFields) -> Self:
         self._fields = fields
@@ -221,6 +227,21 @@ class TableEncoder(Parameters):
     def encode(self, X: Any) -> Codes:
         """The codes of any rows, shape (n, F). A cell's code depends on that cell alone."""
         return self._fields.encode(X)
+
+    def unseen_values(self, X: Any, codes: Codes) -> list[UnseenValue]:
+        """What the cells of X hold that have the code *unseen*, row after row.
+
+        >>> encoder = TableEncoder().fit([["a", 1.5], ["b", 2.5]] * 30)
+        >>> rows = [["c", 9.5], ["a", None]]
+        >>> values = encoder.unseen_values(rows, encoder.encode(rows))
+        >>> values, encoder.codes_of(np.array([0, 1, 1]), values)[0]
+        ([('c',), (9.5,), (None,)], array([2, 2, 2]))
+        """
+        return self._fields.unseen_values(X, codes)
+
+    def codes_of(self, fields: IntArray, values: Sequence[UnseenValue]) -> tuple[IntArray, FloatArray]:
+        """The codes of these values in these fields, and what they cost more for being beyond the range, each (n,)."""
+        return self._fields.codes_of(fields, values)
 
     def display(self, X: Any, rows: ArrayLike, fields: Places) -> list[str]:
         """The cells of `X` as a person reads them, one for each pair of a row and a field (a name or its position).

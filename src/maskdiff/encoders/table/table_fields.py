@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray, Schema
+from maskdiff.encoders.base import UnseenValue
 from maskdiff.encoders.table.column_coder import CodeMeaning, ColumnCoder
 from maskdiff.encoders.table.column_types import DateType, Key
 from maskdiff.encoders.table.columns import Column
@@ -23,6 +24,7 @@ from maskdiff.encoders.table.input import Header, Table, check_names, column_of,
 from maskdiff.encoders.table.missing import MissingTexts
 from maskdiff.encoders.table.replaced_cells import Copy, written_cells
 from maskdiff.encoders.table.text_cells import TextCells
+from maskdiff.encoders.table.unseen import cell_values, value_code
 from maskdiff.errors import ModelFileError
 
 Places = Sequence[int | str] | NDArray[Any]
@@ -157,6 +159,25 @@ class TableFields:
         derived = [replace(one, coder=found[one.name].coder) for one in self.derived]
         shares = {coder.field.name: coder.missing for coder in coders} | {one.name: one.missing for one in derived}
         return replace(self, coders=coders, derived=derived, missing_shares=self.missing_shares | shares), found
+
+    def unseen_values(self, X: Any, codes: Codes) -> list[UnseenValue]:
+        """What the cells of X hold that have the code *unseen*, row after row."""
+        table, unseen = read_table(X), ~codes.known
+        found = np.empty(unseen.shape, dtype=object)
+        for at, (field, column) in enumerate(self._fields(table, self._places(table))):
+            if unseen[:, at].any():
+                coder = field if isinstance(field, ColumnCoder) else field.coder
+                values = np.empty(int(unseen[:, at].sum()), dtype=object)
+                values[:] = cell_values(coder, column, unseen[:, at])
+                found[unseen[:, at], at] = values
+        return list(found[unseen])
+
+    def codes_of(self, fields: IntArray, values: Sequence[UnseenValue]) -> tuple[IntArray, FloatArray]:
+        """The codes of these values in these fields, and what they cost more for being beyond the range, each (n,)."""
+        coders = [*self.coders, *(one.coder for one in self.derived)]
+        found = [value_code(coders[at], value) for at, value in zip(fields.tolist(), values, strict=True)]
+        codes, excess = np.array(found, dtype=np.float64).reshape(-1, 2).T
+        return codes.astype(np.int64), excess
 
     def summary(self) -> list[dict[str, Any]]:
         """How each column was read, a dict for each."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from itertools import repeat
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from maskdiff.codes import Field, Schema
+from maskdiff.codes import Codes, Field, FloatArray, IntArray, Schema
 from maskdiff.codes.schema_change import SchemaChange
 from maskdiff.codes.windows import check_window, cut_rows
+from maskdiff.encoders.base import Extension, UnseenValue
 from maskdiff.encoders.tokens.input import TokenRows, read_rows
 from maskdiff.encoders.tokens.symbols import symbol_from_state, symbol_to_state
 from maskdiff.encoders.tokens.tokenized import TokenizedRows, TokenWindows
@@ -93,13 +94,13 @@ class TokenEncoder:
         self._adopt(list(counts), list(counts.values()), singletons, rows.named)
         return tokens
 
-    def extended(self, X: Any) -> tuple[Self, SchemaChange, list[Hashable]]:
-        """A copy that learned from these normal rows too, where its codes are now, and the tokens that got one.
+    def extended(self, X: Any) -> tuple[Self, Extension]:
+        """A copy that learned from these normal rows too, and what it learned: tokens it had not seen get codes.
 
         >>> from maskdiff.encoders.tokens.sequence import SequenceEncoder
-        >>> encoder, change, new = SequenceEncoder().fit([["open", "close"]]).extended([["open", "move"]])
-        >>> encoder.schema_.fields[0].labels, encoder.schema_.fields[0].counts, new
-        (('close', 'open', 'move'), (1, 2, 1), ['move'])
+        >>> encoder, extension = SequenceEncoder().fit([["open", "close"]]).extended([["open", "move"]])
+        >>> encoder.schema_.fields[0].labels, encoder.schema_.fields[0].counts, extension.new_values
+        (('close', 'open', 'move'), (1, 2, 1), {'sequence': ('move',)})
         """
         seen = Counter(self.tokenize(X).symbols.tolist())
         new = [symbol for symbol in self._in_order(seen) if symbol not in self._code]
@@ -112,7 +113,8 @@ class TokenEncoder:
         wider = copy.copy(self)
         wider._adopt([*self.symbols_, *new], counts, max(0, singletons), self.named_)
         places = np.append(np.arange(before.size), len(counts))
-        return wider, SchemaChange(self.schema_, wider.schema_, (places,)), new
+        labels = {before.name: tuple(map(self._label, new))} if new else {}
+        return wider, Extension(SchemaChange(self.schema_, wider.schema_, (places,)), labels)
 
     def _adopt(self, symbols: list[Hashable], counts: list[int], singletons: int, named: bool) -> None:
         name = self.column or self._default_name
@@ -141,6 +143,17 @@ class TokenEncoder:
         codes = np.fromiter(found, np.int64, len(tokens.symbols))
         window = {"max_length": self.max_length, "overlap": self.overlap}
         return TokenWindows.of(cut_rows(codes, tokens.lengths, self.schema_, **window), tokens)
+
+    def unseen_values(self, X: Any, codes: Codes) -> list[UnseenValue]:
+        """The tokens that have the code *unseen*, row after row; `codes` are those of X."""
+        tokens = self.tokenize(X)
+        return [(symbol,) for symbol in tokens.symbols.tolist() if symbol not in self._code]
+
+    def codes_of(self, fields: IntArray, values: Sequence[UnseenValue]) -> tuple[IntArray, FloatArray]:
+        """The codes of these tokens; nothing can be beyond the range of an alphabet."""
+        unseen = len(self.symbols_)
+        codes = [self._code.get(value[0], unseen) if value else unseen for value in values]
+        return np.array(codes, dtype=np.int64), np.zeros(len(codes))
 
     def display(self, X: Any, rows: ArrayLike, positions: ArrayLike) -> list[str]:
         """The tokens at these places as a person reads them, one for each pair of a row and a position."""
