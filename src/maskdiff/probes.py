@@ -9,6 +9,7 @@ Shapes: B rows, K views over all levels, F fields.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import torch
@@ -76,20 +77,27 @@ class ProbeGrid(Parameters):
         `per_level` keeps the masks of each level apart (a reconstructor that reads the level needs that);
         `free_up_to` says up to how many fields a reconstructor answers all masks at no extra cost.
         """
-        rate_L = schedule.mask_rate(torch.tensor(self.levels, dtype=torch.float64)).float()
-        n_exact = 2**n_fields * (len(self.levels) if per_level else 1) if n_fields <= _EXACT_LIMIT else None
-        cheap = n_exact is not None and (n_exact <= self.n_views or n_fields <= free_up_to)
-        if self.design == "exact" or (self.design == "balanced" and cheap):
-            if n_exact is None:
-                raise SettingError(
-                    f'design="exact" looks at all 2^{n_fields} masks of {n_fields} fields; the limit is '
-                    f'{_EXACT_LIMIT} fields. Use design="balanced".'
-                )
-            return _exact_masks(self, n_fields, rate_L, per_level)
-        rate_K = rate_L.repeat_interleave(self.views_per_level)
-        weight_K = torch.full_like(rate_K, 1 / len(rate_K))
-        shared = _balanced_masks(self, n_fields, rate_L) if self.design == "balanced" else None
-        return Masks(self, rate_K, weight_K, shared)
+        rates = tuple(schedule.mask_rate(torch.tensor(self.levels, dtype=torch.float64)).tolist())
+        return _masks(self, n_fields, rates, per_level, free_up_to)
+
+
+@lru_cache(maxsize=256)
+def _masks(grid: ProbeGrid, n_fields: int, rates: tuple[float, ...], per_level: bool, free_up_to: int) -> Masks:
+    """See `ProbeGrid.masks`; drawn once for all calls, so that a single row does not wait for them."""
+    rate_L = torch.tensor(rates, dtype=torch.float64).float()
+    n_exact = 2**n_fields * (len(rates) if per_level else 1) if n_fields <= _EXACT_LIMIT else None
+    cheap = n_exact is not None and (n_exact <= grid.n_views or n_fields <= free_up_to)
+    if grid.design == "exact" or (grid.design == "balanced" and cheap):
+        if n_exact is None:
+            raise SettingError(
+                f'design="exact" looks at all 2^{n_fields} masks of {n_fields} fields; the limit is '
+                f'{_EXACT_LIMIT} fields. Use design="balanced".'
+            )
+        return _exact_masks(grid, n_fields, rate_L, per_level)
+    rate_K = rate_L.repeat_interleave(grid.views_per_level)
+    weight_K = torch.full_like(rate_K, 1 / len(rate_K))
+    shared = _balanced_masks(grid, n_fields, rate_L) if grid.design == "balanced" else None
+    return Masks(grid, rate_K, weight_K, shared)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ def test_anything_else_is_refused_with_what_is_known(effort):
 
 
 def test_the_whole_grid_judges_more_rows_where_more_false_alarms_are_allowed():
-    assert plan_of("alarms", 0.01) == ("alarms", 0.05)
+    assert plan_of("alarms", 0.01) == ("alarms", 0.03)
     assert plan_of("alarms", 0.1)[1] == pytest.approx(0.3)
     assert plan_of("auto", 0.4) is None
     assert plan_of(1.0, None) is None

@@ -51,9 +51,13 @@ def test_rows_that_are_equal_but_for_their_last_digits_go_the_same_way():
 
 
 def test_the_share_that_gets_the_whole_grid_does_not_grow_where_many_rows_are_equal():
-    look = LearnedLook((), np.array([1.0] * 95 + [2.0] * 5))
-    assert passes(look.tuning, look.cutoff(0.05)).sum() == 5
+    look = LearnedLook((), np.array([1.0] * 380 + [2.0] * 20))
+    assert passes(look.tuning, look.cutoff(0.05)).sum() == 20
     assert not passes(np.ones(100), LearnedLook((), np.ones(100)).cutoff(0.05)).any()
+
+
+def test_few_rows_that_tuned_let_more_rows_pass():
+    assert passes(np.arange(50.0), LearnedLook((), np.arange(50.0)).cutoff(0.03)).sum() == 10
 
 
 def test_rows_with_an_unseen_value_or_without_evidence_always_pass():
@@ -63,7 +67,7 @@ def test_rows_with_an_unseen_value_or_without_evidence_always_pass():
 
 
 def learned_from_unseen_rows() -> LearnedLook:
-    return LearnedLook((), np.sort(marked(np.arange(10.0), np.arange(10) % 2 == 0)))
+    return LearnedLook((), np.sort(marked(np.arange(60.0), np.arange(60) % 2 == 0)))
 
 
 def test_false_alarms_are_promised_exactly_when_calibration_rows_walk_the_same_way():

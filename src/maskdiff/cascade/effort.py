@@ -10,7 +10,7 @@ RANKING, ALARMS = "ranking", "alarms"
 AUTO, FULL = "auto", "full"
 # The first look, and the share of normal rows that gets the whole grid. Both were chosen by how well they agree with
 # the whole grid on normal rows and on rows with one to three cells replaced; see docs/method.md.
-_PLANS = {AUTO: (RANKING, 0.1), ALARMS: (ALARMS, 0.05)}
+_PLANS = {AUTO: (RANKING, 0.1), ALARMS: (ALARMS, 0.03)}
 EFFORTS = (AUTO, ALARMS, FULL)
 # Of the rows that get the whole grid at most one in so many is meant to be a false alarm.
 _PER_FALSE_ALARM = 3

@@ -25,6 +25,8 @@ __all__ = ["ALARMS", "RANKING", "FirstLook", "LearnedLook", "passes"]
 _ALWAYS = 1e6
 # Equal rows may differ in their last digits; the cutoff is never this close to the look at a row that tuned.
 _TIE = 1e-4
+# From fewer looks above it a cutoff is too uncertain.
+_FEWEST_ABOVE = 10
 
 
 def marked(first: FloatArray, unseen: BoolArray) -> FloatArray:
@@ -65,13 +67,16 @@ class LearnedLook:
         return cls(tuple(terms), np.sort(marked(alarm_score(matched), unseen)))
 
     def cutoff(self, share: float) -> float:
-        """What about this share of normal rows exceeds; between two looks, so that equal rows go the same way.
+        """What about this share of normal rows exceeds, at least ten of those that tuned.
 
-        >>> LearnedLook((), np.array([1.0, 2.0, 3.0, 4.0, 5.0])).cutoff(0.4)
-        3.5
+        It is between two looks, so that equal rows go the same way.
+
+        >>> LearnedLook((), np.arange(100.0)).cutoff(0.4)
+        59.5
         """
         n = len(self.tuning)
-        start = min(max(int(np.ceil(round((1 - share) * n, 9))) - 1, 0), n - 1)
+        n_above = min(max(int(round(share * n, 9)), _FEWEST_ABOVE), n - 1)
+        start = n - 1 - n_above
         above = self.tuning[start:]
         wide = np.flatnonzero(np.diff(above) > 2 * _TIE * np.maximum(1.0, np.abs(above[:-1])))
         if len(wide):

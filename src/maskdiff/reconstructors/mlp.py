@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +25,8 @@ from maskdiff.reconstructors.trained import TrainedReconstructor
 from maskdiff.training import Epochs, Training
 
 _VIEWS_AT_ONCE = 16
+# The whole grid, a first look and single cells: the masks of all are kept.
+_MASKS_KEPT = 4
 
 
 class ByteDropout(nn.Module):
@@ -59,6 +61,7 @@ class MaskedMLP(nn.Module):
     ) -> None:
         super().__init__()
         self.layout = Layout(schema.sizes)
+        self._kept_parts: dict[Any, tuple[list[Tensor], list[tuple[Layout, Tensor]]]] = {}
         self.embedding = embedding
         self.input_rows = "table_PH" if embedding is None else "codes_PE"
         n_fields = len(schema)
@@ -138,8 +141,7 @@ class MaskedMLP(nn.Module):
         only those codes that the view hides. Log-probabilities, or log odds of the likeliest code.
         """
         table_PH, base_H = first
-        hidden_K = [hidden_F.nonzero()[:, 0] for hidden_F in views.hidden[0]]
-        parts_K = [self.layout.part(fields) for fields in hidden_K]
+        hidden_K, parts_K = self._hidden_parts(views.hidden[0])
         bias_P = self.head.bias.masked_fill(self.layout.padding_P, -1e4)
         answer_KBF = torch.zeros(views.n_views, *views.codes_BF.shape, device=table_PH.device)
         for at in range(0, views.n_rows, rows_at_once):
@@ -156,6 +158,16 @@ class MaskedMLP(nn.Module):
                 answer_KBF[k, rows][:, hidden_K[k]] = of_hidden
         return answer_KBF.transpose(0, 1)
 
+    def _hidden_parts(self, hidden_KF: Tensor) -> tuple[list[Tensor], list[tuple[Layout, Tensor]]]:
+        """The fields that each view hides, and their layout; kept, for the next rows have the same masks."""
+        key = (str(hidden_KF.device), hidden_KF.shape, hidden_KF.cpu().numpy().tobytes())
+        if key not in self._kept_parts:
+            hidden_K = [hidden_F.nonzero()[:, 0] for hidden_F in hidden_KF]
+            if len(self._kept_parts) >= _MASKS_KEPT:
+                self._kept_parts.pop(next(iter(self._kept_parts)))
+            self._kept_parts[key] = hidden_K, [self.layout.part(fields) for fields in hidden_K]
+        return self._kept_parts[key]
+
     def _first_of_views(self, views: MaskedViews, rows: slice, table_PH: Tensor) -> Iterator[Tensor]:
         """View by view the sum of the visible cells' vectors, (B, H)."""
         shown_KF = (~views.hidden[0]).to(table_PH.dtype)
@@ -170,6 +182,11 @@ class MaskedMLP(nn.Module):
     def _visible_sum(self, views: MaskedViews, table_PH: Tensor) -> Tensor:
         """The sum of the visible cells' vectors, shape (B * K, H)."""
         shape = (views.n_rows, views.n_views, views.codes_BF.shape[1])
+        if len(views.hidden) == 1:  # all rows share their masks
+            cells_BFH = functional.embedding(self.layout.positions(views.codes_BF), table_PH)
+            if len(views.visible) == views.n_rows:  # some values may be unseen, and then no context
+                cells_BFH = cells_BFH * views.visible.any(dim=1).unsqueeze(2)
+            return ((~views.hidden[0]).to(table_PH.dtype) @ cells_BFH).flatten(0, 1)
         if self.layout.size <= self.product_gain * shape[2]:
             shown_BKP = views.visible.index_select(2, self.layout.field_P) * self.layout.one_hot(
                 views.codes_BF
