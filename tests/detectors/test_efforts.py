@@ -6,7 +6,18 @@ import pytest
 import sklearn
 from sklearn.exceptions import NotFittedError
 
-from maskdiff import MLPReconstructor, Steps, TableDetector, Training, load, save
+from maskdiff import (
+    MLPReconstructor,
+    ProbeGrid,
+    SequenceDetector,
+    Steps,
+    TableDetector,
+    TextDetector,
+    Training,
+    TransformerReconstructor,
+    load,
+    save,
+)
 from maskdiff.errors import SettingError
 
 COLUMNS = [f"c{j}" for j in range(9)]
@@ -121,3 +132,46 @@ def test_a_kernel_alone_and_a_small_table_have_no_first_look():
     assert TableDetector("kernel").fit(rows).judge(rows).looks is None
     with pytest.raises(SettingError, match="effort must be one of"):
         TableDetector("kernel", effort=2).fit(rows)
+
+
+# Tokens --------------------------------------------------------------------------------------------------------------
+
+
+def sessions_of(n: int, seed: int) -> list[list[str]]:
+    rng = np.random.default_rng(seed)
+    names = np.array(["read", "write", "seek"])
+    return [["open", *names[rng.integers(0, 3, rng.integers(2, 14))], "close"] for _ in range(n)]
+
+
+@pytest.fixture(scope="module", params=["sequences", "texts"])
+def tokens(request):
+    """A detector of tokens that sees eight at once, so that long rows are cut into windows, and new rows."""
+    training = Training(Steps(40), batch_size=32, learning_rate=0.01)
+    network = TransformerReconstructor(width=16, heads=2, feed_forward=32, training=training)
+    settings = {"probes": ProbeGrid((0.2, 0.5, 0.8), 4), "max_length": 8, "progress": False}
+    normal, new = sessions_of(1100, 0), [*sessions_of(40, 1), ["close"] * 6, ["open", "delete"] * 5, []]
+    if request.param == "sequences":
+        return SequenceDetector(network, **settings).fit(normal), new
+    return TextDetector(network, **settings).fit([*map(" ".join, normal)]), [*map(" ".join, new)]
+
+
+@pytest.mark.filterwarnings("ignore::maskdiff.errors.NoEvidenceWarning")
+def test_rows_of_tokens_walk_the_same_way(tokens):
+    detector, rows = tokens
+    verdicts, whole = detector.with_effort("alarms").judge(rows), detector.with_effort("full").judge(rows)
+    twice = verdicts.looks == 2
+    assert 2 <= twice.sum() < len(rows)
+    np.testing.assert_allclose(verdicts.anomaly_score[twice], whole.anomaly_score[twice], rtol=1e-4)
+    assert (verdicts.is_anomaly == whole.is_anomaly).mean() >= 0.95
+    assert np.isnan(verdicts.anomaly_score[-1])
+    sums = np.bincount(verdicts.codes.row, weights=verdicts.contributions.sum(axis=1))
+    np.testing.assert_allclose(sums, verdicts.anomaly_score, rtol=1e-6)
+    taken = verdicts.take(np.array([41, 0]))
+    assert taken.looks.tolist() == verdicts.looks[[41, 0]].tolist()
+
+
+@pytest.mark.filterwarnings("ignore::maskdiff.errors.NoEvidenceWarning")
+def test_reasons_of_tokens_are_found_by_the_whole_grid(tokens):
+    detector, rows = tokens
+    lazy, whole = (detector.with_effort(effort).explain(rows[:5]) for effort in ("alarms", "full"))
+    pd.testing.assert_frame_equal(lazy, whole, rtol=1e-4)

@@ -2,7 +2,7 @@
 
 from maskdiff.cascade.effort import AUTO, EFFORTS, FULL, Effort, check_effort, plan_of
 from maskdiff.cascade.first_look import ALARMS, RANKING, FirstLook, LearnedLook
-from maskdiff.cascade.looks import SINGLE_CELLS, alarm_look, ranking_look
+from maskdiff.cascade.looks import SINGLE_CELLS, alarm_look, ranking_look, token_look
 from maskdiff.cascade.walk import Cascade, RowAlarms, by_whole_grid, look_at, unseen_rows
 
 __all__ = [
@@ -23,5 +23,6 @@ __all__ = [
     "look_at",
     "plan_of",
     "ranking_look",
+    "token_look",
     "unseen_rows",
 ]

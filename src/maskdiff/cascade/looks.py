@@ -10,8 +10,12 @@ from maskdiff.codes import Codes, Schema
 from maskdiff.evidence import Evidence, EvidenceTerm, MaskedSurprise, NearestRows
 from maskdiff.reconstructors import abilities
 
-# Views a level in a first look, and how many times as many the whole grid must have for it to pay.
+# A first look has two views a level, and the whole grid must have this many times as many for it to pay.
 _VIEWS, _PAYS = 2, 8
+# At tokens it has one: their whole grid has four.
+_TOKEN_VIEWS, _PAYS_FOR_TOKENS = 1, 4
+# So many tokens have more masks than any grid has views.
+_SOME_TOKENS = 64
 # Reference rows that a first look compares with.
 _FEW_ROWS = 500
 # The source of the log odds of single cells, which every row needs in any case.
@@ -23,14 +27,29 @@ def ranking_look(evidence: Evidence, main: str, cheap: tuple[str, ...], n_fields
 
     It ranks all rows nearly as the whole grid does.
     """
-    source = evidence.sources[main]
-    assert isinstance(source, MaskedSurprise)
-    few = replace(source, probes=replace(source.probes, views_per_level=_VIEWS))
-    if source.probes.design != "balanced" or _n_masks(source, n_fields) < _PAYS * _n_masks(few, n_fields):
+    few = _with_few_views(evidence, main, n_fields, _VIEWS, _PAYS)
+    if few is None:
         return None
     kept = {main: few} | {name: evidence.sources[name] for name in cheap if name in evidence.sources}
     terms = tuple(_bare(term) for term in evidence.terms if term.source in kept)
     return replace(evidence, sources=kept, terms=terms)
+
+
+def token_look(evidence: Evidence, main: str) -> Evidence | None:
+    """The same for rows of tokens, judged by one source."""
+    few = _with_few_views(evidence, main, _SOME_TOKENS, _TOKEN_VIEWS, _PAYS_FOR_TOKENS)
+    if few is None or len(evidence.sources) > 1:
+        return None
+    return replace(evidence, sources={main: few}, terms=tuple(map(_bare, evidence.terms)))
+
+
+def _with_few_views(evidence: Evidence, main: str, n_fields: int, views: int, pays: int) -> MaskedSurprise | None:
+    """The main source with so many views a level; None where the whole grid has less than `pays` times as many."""
+    source = evidence.sources[main]
+    assert isinstance(source, MaskedSurprise)
+    few = replace(source, probes=replace(source.probes, views_per_level=views))
+    saves = source.probes.design == "balanced" and _n_masks(source, n_fields) >= pays * _n_masks(few, n_fields)
+    return few if saves else None
 
 
 def alarm_look(evidence: Evidence, neighbours: str, schema: Schema) -> Evidence:

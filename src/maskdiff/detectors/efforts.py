@@ -33,6 +33,8 @@ from maskdiff.state.tensors import Tensors, named, under
 LearnedLooks = dict[str, LearnedLook]
 # Fewer rows say too little about what is usual for a first look.
 _FEWEST_TO_TUNE = 50
+# The share of rows that must be distinct for a first look to pay.
+_DISTINCT = 1 / 3
 
 
 class Efforts:
@@ -54,9 +56,12 @@ class Efforts:
         return RowAlarms(lambda scores: scores)
 
     def _learn_looks(self, evidence: Evidence, tuning: Codes, scores: FloatArray) -> LearnedLooks:
-        """The first looks on the scale of these scores, which the whole grid gave rows that tune."""
+        """The first looks on the scale of these scores, which the whole grid gave rows that tune.
+
+        There are none where rows repeat so much that the whole grid is cheap: it judges equal rows once.
+        """
         possible = self._bare_looks(evidence)
-        if not possible or len(scores) < _FEWEST_TO_TUNE:
+        if not possible or len(scores) < _FEWEST_TO_TUNE or len(tuning.distinct()[0]) < _DISTINCT * len(tuning):
             return {}
         alarms, learned = self._row_alarms(tuning, evidence), {}
         for name, look in possible.items():

@@ -72,8 +72,8 @@ class TableDetector(CellReports, CellDetector):
         given the rest of its row. 0: rows are alarms by their score alone, as with the paper's settings and with
         reconstructors that have no `log_odds`, such as the kernel alone.
     effort : how much work a row gets. "auto": a first look, and the whole grid of probes for the tenth of normal rows
-        that it finds oddest, which keeps the ranking of all rows; "alarms": a cheaper look, and the whole grid for 3% of
-        them, which keeps the alarms and their ranking; "full": the whole grid for every row; or a share of normal
+        that it finds oddest, which keeps the ranking of all rows; "alarms": a cheaper look, and the whole grid for 3%
+        of them, which keeps the alarms and their ranking; "full": the whole grid for every row; or a share of normal
         rows. The promised false-alarm rate is exact in every case; see `with_effort` and docs/settings.md.
     false_alarm_rate : the rate `is_anomaly` and `predict` promise; None: 1%, or the finest the rows allow.
     device : "auto", or a torch device.

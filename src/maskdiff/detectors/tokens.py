@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from maskdiff.cascade import ALARMS, RANKING, token_look
 from maskdiff.codes import Codes, FloatArray
 from maskdiff.codes.hashes import Hashes
 from maskdiff.codes.windows import Windows
@@ -37,9 +38,11 @@ from maskdiff.reconstructors import (
     MLPReconstructor,
     TransformerReconstructor,
 )
-from maskdiff.score import Typical
+from maskdiff.score import Typical, row_sums
 
 _MOST_NAMED = 5
+# So many rows that were learned from say what is usual for a first look, where none are kept to tune.
+_ROWS_LOOKED_AT = 500
 DEFAULT_LENGTH, DEFAULT_OVERLAP = 256, 64
 AUTO = "auto"
 
@@ -109,10 +112,28 @@ class TokenDetector(Detector):
         self, codes: Codes, tuning: Codes, callback: Callback | None, *, looks: bool = False
     ) -> tuple[Evidence, LearnedLooks]:
         if self.aggregate != AUTO:
-            return super()._gather(codes, tuning, callback, looks=looks)
+            evidence, _ = super()._gather(codes, tuning, callback)
+            if not looks or not self._bare_looks(evidence):
+                return evidence, {}
+            # No rows are kept to tune. Those that were learned from look a little too normal: more rows pass.
+            some = self._some_rows(codes)
+            return evidence, self._learn_looks(evidence, some, evidence.weigh(some).score)
         source = self.masked_surprise(self.reconstructor_, self.probes_)
-        typical = Typical.of(source.cells(tuning, stage="calibrating", callback=callback), "rms")
-        return Evidence({MAIN: source}, (EvidenceTerm(MAIN, "rms", typical=typical),)), {}
+        cells = source.cells(tuning, stage="calibrating", callback=callback)
+        term = EvidenceTerm(MAIN, "rms", typical=Typical.of(cells, "rms"))
+        evidence = Evidence({MAIN: source}, (term,))
+        scores = row_sums(term.parts(cells), cells.row)
+        return evidence, self._learn_looks(evidence, tuning, scores) if looks else {}
+
+    def _some_rows(self, codes: Codes) -> Codes:
+        """A few of the rows that were learned from."""
+        assert isinstance(codes, Windows)
+        rows = np.random.default_rng(self.seed).permutation(np.unique(codes.row))[:_ROWS_LOOKED_AT]
+        return codes.take_rows(np.sort(rows))
+
+    def _bare_looks(self, evidence: Evidence) -> dict[str, Evidence]:
+        look = None if self.preset is not None else token_look(evidence, MAIN)
+        return {} if look is None else {RANKING: look, ALARMS: look}
 
     def _window(self, most: int | None = None) -> tuple[int, int]:
         """max_length and overlap; where not set, the default, or less if the reconstructor cannot see so far."""
