@@ -26,7 +26,6 @@ from maskdiff.detectors.feedback import Feedback
 from maskdiff.detectors.fingerprint import Fingerprint
 from maskdiff.detectors.labels import pandas_index
 from maskdiff.detectors.learning import MAIN, Batches, Learner
-from maskdiff.detectors.updating import KeptRows, UpdateSummary
 from maskdiff.detectors.verdicts import Verdicts
 from maskdiff.errors import SettingError
 from maskdiff.evidence import CellEvidence, Evidence, MaskedSurprise
@@ -36,7 +35,6 @@ from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback, listening
 from maskdiff.state import arguments_from_plain, arguments_to_plain, check, from_plain, to_plain
 from maskdiff.state.tensors import Tensors, check_names, named, under
-from maskdiff.training import CheckpointStore
 
 if TYPE_CHECKING:
     from maskdiff.detectors.finding.cross_fit import CrossFit
@@ -92,30 +90,6 @@ class Detector(OutlierMixin, Explaining, Feedback, Learner):  # type: ignore[mis
             group=group,
             order=order,
         )
-
-    # More normal rows ------------------------------------------------------------------------------------------------
-
-    def update(self, X: Any, *, checkpoint: CheckpointStore | None = None) -> UpdateSummary:
-        """Learn on from more normal rows; what changed.
-
-        The new rows join those compared with, values never seen before get codes, ranges of numbers widen, and the
-        network trains on with new rows and old ones, of which the model keeps a sample. Some of the new rows are not
-        learned from: with those that were kept apart before they set the threshold anew, so that the promised
-        false-alarm rate holds afterwards. Rules made by `dismiss` are kept. If anything fails, the detector stays as
-        it was. A `checkpoint` stores the state of a training that may be interrupted.
-
-        >>> from maskdiff import TableDetector
-        >>> detector = TableDetector("kernel").fit([["cat", "meow"], ["dog", "woof"]] * 100)
-        >>> new = [["cow", "moo"]]
-        >>> before = detector.is_anomaly(new)
-        >>> detector.update(new * 50).new_values
-        {'x0': ('cow',), 'x1': ('moo',)}
-        >>> before, detector.is_anomaly(new)
-        (array([ True]), array([False]))
-        """
-        from maskdiff.detectors.updating.learn_on import learn_on
-
-        return learn_on(self, X, checkpoint)
 
     # Scoring ---------------------------------------------------------------------------------------------------------
 
@@ -251,7 +225,7 @@ class Detector(OutlierMixin, Explaining, Feedback, Learner):  # type: ignore[mis
         evidence, tensors = self.evidence_.to_state()
         fingerprint, hashes = self.fingerprint_.to_state()
         cells, of_cells = self._cells_to_state()
-        kept, of_kept = (None, {}) if self.kept_ is None else self.kept_.to_state()
+        updates, of_kept = self._updates_to_state()
         plain = {
             "settings": arguments_to_plain(self, without=_NOT_STORED),
             "probes": to_plain(self.probes_),
@@ -260,8 +234,7 @@ class Detector(OutlierMixin, Explaining, Feedback, Learner):  # type: ignore[mis
             "fingerprint": fingerprint,
             "dismissals": self.dismissals_.to_state(),
             "cells": cells,
-            "kept": kept,
-            "updates": [to_plain(update) for update in self.updates_],
+            **updates,
         }
         parts = named(tensors, "evidence") | named(hashes, "fingerprint") | named(of_cells, "cells")
         parts |= named(of_kept, "kept")
@@ -276,20 +249,6 @@ class Detector(OutlierMixin, Explaining, Feedback, Learner):  # type: ignore[mis
     def _cells_from_state(self, plain: Any, tensors: Tensors) -> None:
         """Take up what `_cells_to_state` gave."""
         check(plain == {} and not tensors, "it holds alarms of cells, which a row of tokens cannot have")
-
-    def _updates_from_state(self, plain: Any, tensors: Tensors) -> None:
-        """Take up what was kept to learn on, and what was learned so."""
-        self.kept_, of_tokens = None, self.encoder_.parts != "columns"
-        check(isinstance(plain["updates"], list), "its updates are no list")
-        self.updates_ = tuple(from_plain(update, UpdateSummary) for update in plain["updates"])
-        if plain["kept"] is None:
-            check_names(tensors)
-            return
-        kept = KeptRows.from_state(plain["kept"], tensors, self.encoder_.schema_, of_tokens=of_tokens)
-        texts = all((rows.texts is not None) == self._fits_on_texts() for rows in (kept.tuning, kept.calibration))
-        sampled = (len(kept.learned) > 0) == self._keeps_sample()
-        check(texts and sampled, "it keeps other rows than such a detector needs to learn on")
-        self.kept_ = kept
 
     @classmethod
     def from_state(cls, plain: Any, tensors: Tensors) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -22,11 +22,7 @@ from maskdiff.detectors.fingerprint import Fingerprint
 from maskdiff.detectors.labelled_rows import normal_rows
 from maskdiff.detectors.split import RowSplit, fold_splits, split_rows, split_without_calibration
 from maskdiff.detectors.updating.fitted_rows import rows_kept
-from maskdiff.detectors.updating.holding_out import RowsToLearn
-from maskdiff.detectors.updating.kept_rows import KeptRows
-from maskdiff.detectors.updating.stored_rows import StoredRows
-from maskdiff.detectors.updating.summary import UpdateSummary
-from maskdiff.encoders.base import UnseenValue
+from maskdiff.detectors.updating.updates import Updates
 from maskdiff.errors import SettingError
 from maskdiff.evidence import CellEvidence, Evidence, EvidenceTerm, MaskedSurprise
 from maskdiff.masking import Schedule, as_schedule
@@ -51,7 +47,7 @@ Presets = dict[str | None, dict[str, tuple[Callable[[], Any], ProbeGrid]]]
 Batches = Callable[[], Iterable[Any]]
 
 
-class Learner(Efforts, BaseEstimator):  # type: ignore[misc]
+class Learner(Efforts, Updates, BaseEstimator):  # type: ignore[misc]
     """The half of a detector that learns. A subclass says how rows are read, and which reconstructors have names."""
 
     reconstructor: str | Reconstructor
@@ -67,12 +63,7 @@ class Learner(Efforts, BaseEstimator):  # type: ignore[misc]
     leave_out_labelled: bool
     contamination: float | str = 0.0
 
-    # What the last `_encode` read in the cells of rows to tune and to calibrate that no code stands for, row after row.
-    _unseen: Sequence[UnseenValue] = ()
-
     _presets: Presets
-    updates_: tuple[UpdateSummary, ...]
-    kept_: KeptRows | None
 
     _own_aggregates: tuple[str, ...] = ()  # beside those of score.AGGREGATES
 
@@ -144,24 +135,6 @@ class Learner(Efforts, BaseEstimator):  # type: ignore[misc]
 
     def _check_folders(self) -> None:
         """Refuse folders that cannot be read before anything long begins; a loaded detector no longer needs them."""
-
-    # Learning on -----------------------------------------------------------------------------------------------------
-
-    def _fits_on_texts(self) -> bool:
-        """Whether some evidence learns from the texts behind the codes."""
-        return False
-
-    def _keeps_sample(self) -> bool:
-        """Whether a sample of the rows learned from is kept to learn on; no, where some evidence keeps them anyway."""
-        return True
-
-    def _old_rows(self, kept: KeptRows) -> StoredRows:
-        """A uniform sample of the rows learned from."""
-        return kept.learned
-
-    def _gather_on(self, rows: RowsToLearn, tuning: Codes, callback: Callback | None) -> tuple[Evidence, LearnedLooks]:
-        """What the score is made of after an update, and first looks."""
-        return self._gather(rows.sample.codes(self.encoder_), tuning, callback, looks=self.effort != FULL)
 
     # Learning --------------------------------------------------------------------------------------------------------
 
