@@ -156,6 +156,34 @@ def test_the_page_says_when_no_row_was_found(tmp_path):
     assert "<strong>No row of 60</strong> is so odd that at most 10% of those reported would be normal." in page
 
 
+PETS = "pet,says\n" + "cat,meow\ndog,woof\n" * 200 + "cat,meo w\n"
+
+
+def test_odd_cells_are_listed_with_what_was_expected(tmp_path):
+    rows, cells = tmp_path / "rows.csv", tmp_path / "cells.csv"
+    rows.write_text(PETS)
+    said = found(rows, "--cells", cells)
+    assert said.status == 0, said.err
+    assert "1 cell in 1 row looks wrong (at most about 10% of them are fine)" in said.out
+    assert f"found.csv, {cells} in" in said.out
+    (cell,) = pd.read_csv(cells).to_dict("records")
+    assert (cell["row"], cell["column"], cell["value"], cell["expected"]) == (401, "says", "meo w", "meow")
+    facts = json.loads(found(rows, "--cells", tmp_path / "cells.jsonl", "--json").out)
+    assert (facts["odd_cells"], facts["rows_with_odd_cells"]) == (1, 1)
+    assert json.loads((tmp_path / "cells.jsonl").read_text())["p_value"] == cell["p_value"]
+
+
+def test_cells_are_those_of_tables_and_go_to_a_file_of_their_own(tmp_path):
+    rows = made(tmp_path)
+    before = rows.read_bytes()
+    for wrong in (("--cells", rows), ("--cells", tmp_path / "found.csv"), ("--cells", tmp_path / "c.xls")):
+        assert found(rows, *wrong).is_refusal
+    said = call("find", rows, "-o", tmp_path / "x.csv", "--text", "letter", "--cells", tmp_path / "c.csv")
+    assert said.is_refusal
+    assert "only tables have cells" in said.err
+    assert rows.read_bytes() == before
+
+
 @pytest.mark.parametrize(("ending", "out"), [("parquet", "jsonl"), ("xlsx", "parquet"), ("jsonl", "arrow")])
 def test_every_kind_of_file_is_searched_and_written(tmp_path, ending, out):
     table, rows = pd.read_csv(made(tmp_path)), tmp_path / f"rows.{ending}"

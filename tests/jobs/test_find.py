@@ -150,6 +150,25 @@ def test_settings_that_make_no_sense_are_refused(path):
         FindOptions(most_learned=3)
 
 
+def test_the_odd_cells_of_a_file_are_those_of_the_table_in_memory(table, tmp_path):
+    rows = table[:150].assign(note=["fine"] * 149 + ["fien"])
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    output = FindOutput(top=5, cells=str(tmp_path / "cells.csv"))
+    reading = ReadOptions(rows_at_once=40)
+    summary = find_file(
+        *(str(tmp_path / "rows.csv"), str(tmp_path / "found.csv")), detector=KERNEL, output=output, reading=reading
+    )
+    listed = pd.read_csv(tmp_path / "cells.csv").fillna("")
+    expected = (
+        maskdiff.find(rows, detector=KERNEL).odd_cells(rows).sort_values(["oddness", "row"], ascending=[False, True])
+    )
+    assert summary.odd_cells.cells == len(listed) == len(expected) > 0
+    assert (listed["row"] - 1).tolist() == expected["row"].tolist()
+    for name in ("column", "value", "expected"):
+        assert listed[name].astype(str).tolist() == expected[name].tolist()
+    np.testing.assert_allclose(listed["oddness"], expected["oddness"])
+
+
 def test_of_large_files_a_sample_is_learned_from_and_all_rows_are_judged(path, tmp_path):
     options = FindOptions(most_learned=150)
     summary = find_file(path, str(tmp_path / "f.csv"), detector=KERNEL, options=options, output=FindOutput(top=5))

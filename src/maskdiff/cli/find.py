@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from maskdiff.cli import options
+from maskdiff.cli.odd_cells import cell_facts, cell_sentence
 from maskdiff.cli.output import Output, counted, grid, percent, printable
 
 if TYPE_CHECKING:
@@ -40,6 +41,12 @@ def find(
     ] = "auto",
     group: Annotated[str | None, options.named("Rows with one value here never vouch for each other.")] = None,
     order: Annotated[str | None, options.named("Time: rows are judged by those of other times.")] = None,
+    cells: Annotated[
+        str | None,
+        typer.Option(
+            "--cells", metavar="FILE", help="List the cells of a table that look wrong, and what was expected."
+        ),
+    ] = None,
     top: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Write N rows; unless given those found, at least 100.")
     ] = None,
@@ -86,7 +93,9 @@ def find(
     output: Output = ctx.obj
     if output.json and out == "-":
         raise SettingError("the rows and --json both want standard output. Name a file for the rows: -o FILE.")
-    output.to_stderr, output.outputs = out == "-", [path for path in (out, report, model) if path is not None]
+    if cells is not None:
+        options.check_file(cells)
+    output.to_stderr, output.outputs = out == "-", [path for path in (out, cells, report, model) if path is not None]
     began = time.monotonic()
     settings = DetectorSettings(
         text=text,
@@ -109,7 +118,7 @@ def find(
             options=FindOptions(options.share_of_odd_rows(contamination) or 0.0, false_discovery_rate),
             group=group,
             order=order,
-            output=FindOutput(top, explain, report, model, prefix, force),
+            output=FindOutput(top, explain, report, model, prefix, force, cells),
             reading=options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query),
             checkpoints=checkpoints,
             callback=progress or None,
@@ -146,6 +155,7 @@ def _show(output: Output, summary: FindSummary, seconds: float) -> None:
         rounds=summary.rounds,
         false_discovery_rate=summary.false_discovery_rate,
         empty_rows=summary.empty,
+        **({} if summary.odd_cells is None else cell_facts(summary.odd_cells)),
         first=summary.first[:_SHOWN],
         outputs=output.outputs,
         skipped_lines=summary.skipped.lines,
@@ -153,7 +163,8 @@ def _show(output: Output, summary: FindSummary, seconds: float) -> None:
         seconds=round(seconds, 3),
     )
     places = ", ".join("standard output" if path == "-" else printable(path) for path in output.outputs)
-    output.say(*described(summary), f"wrote {places} in {seconds:.1f} s")
+    cells = [] if summary.odd_cells is None else [cell_sentence(summary.odd_cells)]
+    output.say(*described(summary), *cells, f"wrote {places} in {seconds:.1f} s")
 
 
 def described(summary: FindSummary) -> list[RenderableType]:

@@ -24,9 +24,11 @@ from maskdiff.io.base import WriteOptions
 from maskdiff.io.formats import check_writable, open_rows, open_writer
 from maskdiff.io.outputs import check_output
 from maskdiff.io.rows import ReadOptions, RowFile
+from maskdiff.jobs.cells import check_second_output
 from maskdiff.jobs.checkpoint import CHECKPOINT_FILE, Checkpoints
 from maskdiff.jobs.fit import NormalRows, files_of, naming_empty_file, normal_rows_of, unfitted
 from maskdiff.jobs.fit_settings import ColumnOptions, DetectorSettings
+from maskdiff.jobs.found_cells import check_has_cells, list_cells
 from maskdiff.jobs.found_rows import FindOutput, FindSummary, FoundRows, found_columns
 from maskdiff.jobs.rows.table import place_of
 from maskdiff.jobs.score import written_like
@@ -56,7 +58,8 @@ def find_file(
 
     `detector` and `columns` are as in `fit_file`; the columns `group` and `order` say which rows belong together (see
     `Detector.fit_find`) and are not learned from. `checkpoints` store the states of trainings, so that an interrupted
-    search can go on. What is read is never written over.
+    search can go on. Odd cells of a table, all of its cells judged together, are listed in the file `output.cells`.
+    What is read is never written over.
 
     >>> import tempfile
     >>> from maskdiff import TableDetector
@@ -75,9 +78,12 @@ def find_file(
     check_writable(out, writing)
     check_output(output.model, inputs, MODEL_FILE, force=output.force)
     check_output(output.report, [*inputs, out], PAGE, force=output.force)
+    of_cells = writing if output.cells is None else check_second_output(output.cells, out, inputs, writing)
     for left in () if checkpoints is None else checkpoints.files:
         check_output(left, inputs, CHECKPOINT_FILE, force=output.force)
-    fitted = unfitted(detector, callback)
+    fitted, counts = unfitted(detector, callback), None
+    if output.cells is not None:
+        check_has_cells(fitted)
     with open_rows(rows, reading, repeatable=True) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoEvidenceWarning)  # the summary says how many rows are empty
         ties = {"group": _column(file, group), "order": _column(file, order), "checkpoints": checkpoints}
@@ -91,13 +97,19 @@ def find_file(
         with open_writer(out, written.schema, written_like(file, out, writing)) as write:
             for batch in written.ranked(file.reading.batch_rows(len(written.schema))):
                 write(batch)
+        if output.cells is not None:
+            cells = fitted._found_cells(found.cross_fit, batches, callback)
+            assert cells is not None
+            listed, counts = list_cells(written, cells, options.false_discovery_rate)
+            with open_writer(output.cells, listed.schema, written_like(file, output.cells, of_cells)) as write:
+                write(listed)
         if output.report is not None:
             _write_report(written, output, order, ties["order"], callback)
     if output.model is not None:
         save(fitted, output.model, force=output.force)
     if checkpoints is not None:
         checkpoints.done()
-    return replace(written.summary, skipped=file.skipped)
+    return replace(written.summary, skipped=file.skipped, odd_cells=counts)
 
 
 def _read_batches(detector: Detector, rows: NormalRows) -> Iterator[Any]:

@@ -22,6 +22,7 @@ from maskdiff.detectors.finding.search import Found
 from maskdiff.detectors.finding.tail import NONE_ODD, OddEstimate
 from maskdiff.errors import SettingError, UnknownColumnError
 from maskdiff.io.rows import RowFile, SkippedLines, as_batch
+from maskdiff.jobs.cells import OddCellCounts
 from maskdiff.jobs.rows.model import ModelRows, rows_for
 from maskdiff.jobs.verdict_columns import VerdictColumns
 
@@ -34,8 +35,8 @@ ROW = "row"
 class FindOutput:
     """What is written: the `top` rows (None: those found, at least 100), with `explain` reasons each.
 
-    The HTML page `report` and the model file `model` where they are named; `prefix` is put before the names of the
-    added columns.
+    The HTML page `report`, the model file `model` and the list of odd cells `cells` where they are named; `prefix` is
+    put before the names of the added columns.
     """
 
     top: int | None = None
@@ -44,6 +45,7 @@ class FindOutput:
     model: str | os.PathLike[str] | None = None
     prefix: str = ""
     force: bool = False
+    cells: str | None = None
 
     def __post_init__(self) -> None:
         if self.explain < 0 or (self.top is not None and self.top < 1):
@@ -56,7 +58,7 @@ class FindSummary:
 
     `first` are the oddest rows, each with its number in the file, counted from 1, and its reasons. `all_alike` says
     that every row scores the same. `checks` is what to know before the rows found are believed; `detector` has learned
-    from all rows that were not left out.
+    from all rows that were not left out. `odd_cells` counts the odd cells where they are listed.
     """
 
     rows: int
@@ -72,6 +74,7 @@ class FindSummary:
     skipped: SkippedLines = field(default_factory=SkippedLines)
     checks: list[Check] = field(default_factory=list)
     detector: Detector | None = None
+    odd_cells: OddCellCounts | None = None
 
 
 class FoundRows:

@@ -10,6 +10,7 @@ import numpy as np
 from maskdiff.detectors import Detector, Verdicts
 from maskdiff.detectors.labels import pandas_index
 from maskdiff.errors import InputError
+from maskdiff.explanations.intervals import interval_text
 from maskdiff.explanations.shading import visible
 from maskdiff.plot.figures import new_figure
 
@@ -88,7 +89,7 @@ def _steps(detector: Detector, one: Any, verdicts: Verdicts, top: int) -> list[S
 def _step(cell: dict[str, Any], is_table: bool) -> Step:
     value = visible(str(cell["value"])).strip()
     name = f"{cell['column']} = {value}" if is_table else f"“{value}”"
-    expected = f"expected {_short(cell['expected'], 22)} ({cell['expected_probability']:.0%})"
+    expected = f"expected {_short(interval_text(cell['expected']), 22)} ({cell['expected_probability']:.0%})"
     detail = _short(cell.get("note") or (expected if cell["expected"] else ""), _LONGEST_DETAIL)
     color = _ADDS if cell["contribution"] >= 0 else _TAKES_AWAY
     return Step(_short(name, _LONGEST_NAME), detail, float(cell["contribution"]), color)
