@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from maskdiff.codes import Codes
+from maskdiff.training.adamw import Optimiser
 from maskdiff.training.batches import ShuffledBatches
 
 
@@ -31,7 +32,7 @@ class RunState:
 
     network: nn.Module
     average: nn.Module | None
-    optimiser: torch.optim.Optimizer
+    optimiser: Optimiser
     batches: ShuffledBatches
     device: torch.device
     held_out_losses: list[float] = field(default_factory=list)

@@ -20,6 +20,7 @@ from maskdiff.codes.windows import narrowed
 from maskdiff.masking import Schedule, as_rows
 from maskdiff.objectives import Objective
 from maskdiff.progress import Callback, Progress
+from maskdiff.training.adamw import FusedAdamW, Optimiser
 from maskdiff.training.batches import MaskedBatch, ShuffledBatches, mask_rows
 from maskdiff.training.checkpoint import CheckpointStore, RunState, run_name
 from maskdiff.training.cuda_graphs import choose_recorder, replay_packed, side_stream, without_capture_warning
@@ -97,7 +98,7 @@ class _TrainingStep:
     """One step of AdamW on a masked batch; returns the loss before it."""
 
     network: nn.Module
-    optimiser: torch.optim.Optimizer
+    optimiser: Optimiser
     objective: Objective
     schedule: Schedule
 
@@ -135,22 +136,24 @@ def _held_out_loss(
     return loss
 
 
-def _adamw(network: nn.Module, settings: Training, *, recordable: bool) -> torch.optim.AdamW:
+def _adamw(network: nn.Module, settings: Training, *, recordable: bool) -> Optimiser:
     """The optimiser of a network that is on its device already."""
     device = next(network.parameters()).device
+    if device.type == "cpu":
+        return FusedAdamW(network.parameters(), settings.learning_rate, weight_decay=settings.weight_decay)
     # A recorded step reads the rate from a tensor; a plain number would stay what it was when recorded.
     rate = torch.tensor(settings.learning_rate, device=device) if recordable else settings.learning_rate
     optimiser = torch.optim.AdamW(
         network.parameters(),
         rate,
         weight_decay=settings.weight_decay,
-        fused=device.type in ("cpu", "cuda"),
+        fused=device.type == "cuda",
         capturable=recordable,
     )
     return without_capture_warning(optimiser) if recordable else optimiser
 
 
-def _set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
+def _set_rate(optimiser: Optimiser, rate: float) -> None:
     """The learning rate of the next step."""
     for group in optimiser.param_groups:
         if isinstance(group["lr"], Tensor):
