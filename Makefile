@@ -18,7 +18,7 @@ help: ## this list
 
 install: $(STAMP) ## create .venv and install maskdiff with its development tools
 
-demo: $(STAMP) ## generate claims, fit, and show the oddest ones with their reasons
+demo: $(STAMP) ## generate claims, find the odd ones, then learn from normal ones; with reasons
 	$(BIN)/maskdiff demo $(ARGS)
 
 # One thread per worker: two workers with a torch pool each would fight over the same cores. A worker takes tests that

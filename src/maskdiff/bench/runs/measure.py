@@ -77,7 +77,7 @@ def measure(run: Run, split: Split, method: Method, *, device: str = "auto", war
         **details(detector, scores, verdicts, split.y),
         "fit_seconds": round(fit_seconds, 4),
         "score_seconds": round(score_seconds, 4),
-        "peak_memory_mb": _peak_memory(),
+        "peak_memory_mb": peak_memory(),
         "peak_gpu_memory_mb": round(torch.cuda.max_memory_allocated() / 2**20, 1) if where.type == "cuda" else None,
         "n_train": len(split.normal),
         "n_test": len(split.unlabelled),
@@ -131,7 +131,7 @@ def _forget_peak(device: torch.device) -> None:
         Path("/proc/self/clear_refs").write_text("5")
 
 
-def _peak_memory() -> float | None:
+def peak_memory() -> float | None:
     """The most memory the process held, in MB, its libraries and the table included, if known."""
     try:
         import resource

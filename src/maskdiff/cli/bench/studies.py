@@ -9,6 +9,7 @@ import typer
 
 from maskdiff.cli import options
 from maskdiff.cli.bench.options import Data, Device, Jobs, Methods, Names, Seeds, Sets, measure, record_file
+from maskdiff.cli.bench.speed import speed
 from maskdiff.cli.output import Output
 
 CONTAMINATION = "results/more/contamination.jsonl"
@@ -213,4 +214,5 @@ STUDIES: dict[str, Callable[..., int | None]] = {
     "authors": authors,
     "text-speed": text_speed,
     "large-file": large_file,
+    "speed": speed,
 }

@@ -1,0 +1,71 @@
+"""One method on one table, in a process of its own: what `python -m maskdiff.bench.studies.speed.one_run` prints.
+
+A process of its own has its own peak of memory, can be stopped at a time limit, and pays for what it loads.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from maskdiff.bench.baselines.plain_equations import plain_equations
+from maskdiff.bench.runs.measure import Record, peak_memory
+from maskdiff.bench.runs.methods import METHODS, Method, on_codes
+from maskdiff.bench.studies.speed.tables import make_table
+
+# From more rows nothing learns more that is measured here.
+MOST_LEARNED = 40_000
+_WARM_UP, _SINGLE = 200, 20
+
+
+SPEED_METHODS: dict[str, Method] = {
+    **{name: METHODS[name] for name in ("default", "mlp", "kernel", "iforest", "isotree", "ecod", "hamming-knn")},
+    "plain-equations": on_codes(plain_equations),
+}
+
+
+def measure_one(method: str, rows: int, columns: int, device: str = "cpu") -> Record:
+    """Seconds to fit and to score so many rows, of one row alone, and the most megabytes held."""
+    table = make_table(rows, columns)
+    learned = table[: min(rows, MOST_LEARNED)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        SPEED_METHODS[method].build(0, device).fit(learned[:_WARM_UP]).anomaly_score(learned[:_WARM_UP])
+        detector = SPEED_METHODS[method].build(0, device)
+        fit_seconds = seconds_of(partial(detector.fit, learned))
+        first = seconds_of(partial(detector.anomaly_score, table[:1]))
+        single = [seconds_of(partial(detector.anomaly_score, table[at : at + 1])) for at in range(1, _SINGLE)]
+        score_seconds = seconds_of(partial(detector.anomaly_score, table))
+    return {
+        "rows": rows,
+        "columns": columns,
+        "learned_rows": len(learned),
+        "fit_seconds": round(fit_seconds, 4),
+        "score_seconds": round(score_seconds, 4),
+        "rows_per_second": round(rows / score_seconds, 1),
+        "first_row_ms": round(1000 * first, 3),
+        "one_row_ms": round(1000 * sorted(single)[len(single) // 2], 3),
+        "peak_memory_mb": peak_memory(),
+    }
+
+
+def seconds_of(call: Callable[[], Any]) -> float:
+    """How long a call takes."""
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Method, rows, columns and device in; one line of JSON out."""
+    method, rows, columns, device = arguments
+    print(json.dumps(measure_one(method, int(rows), int(columns), device)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,105 @@
+"""Promises of the speed study: every run is a record, limits hold, and what was measured is not measured again."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from maskdiff.bench.baselines.plain_equations import PlainEquations
+from maskdiff.bench.pages.speed import growth
+from maskdiff.bench.runs.measure import Run, failure
+from maskdiff.bench.runs.records import read_records
+from maskdiff.bench.studies.speed import study
+from maskdiff.bench.studies.speed.one_run import SPEED_METHODS, measure_one
+from maskdiff.bench.studies.speed.tables import make_table
+from maskdiff.cli import main
+
+from ....slow_equations import kernel_probability, row_score
+
+
+def made_record(run: Run, rows: int, columns: int, limit: float, device: str) -> dict[str, object]:
+    """What a run gives; methods called slow take as long as the limit."""
+    if run.method == "mlp" and rows > 100:
+        return failure(run, device, f"took more than {limit:g} s")
+    return {**study.identity(run, device), "status": "ok", **measured(rows, columns)}
+
+
+def measured(rows: int, columns: int) -> dict[str, object]:
+    times = {"fit_seconds": 1.0, "score_seconds": rows / 100, "rows_per_second": 100.0}
+    memory = {"first_row_ms": 2.0, "one_row_ms": 1.0, "peak_memory_mb": 300.0}
+    return {"rows": rows, "columns": columns, "learned_rows": rows, **times, **memory}
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(study, "run_limited", made_record)
+
+
+def test_one_run_says_how_long_it_took_and_how_much_memory() -> None:
+    record = measure_one("ecod", 60, 4)
+    assert (record["rows"], record["columns"], record["learned_rows"]) == (60, 4, 60)
+    assert min(record[name] for name in ("score_seconds", "one_row_ms", "peak_memory_mb")) > 0
+
+
+def test_a_run_in_a_process_of_its_own_is_stopped_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(study, "ONE_RUN", "timeit")  # it is given no statement, and fails at once
+    record = study.run_limited(Run("9 x 3", "ecod", 0), 9, 3, 60.0, "cpu")
+    assert record["status"] == "failed"
+    record = study.run_limited(Run("9 x 3", "ecod", 0), 9, 3, 0.001, "cpu")
+    assert "took more than 0.001 s" in record["error"]
+
+
+def test_records_are_added_once_and_larger_tables_are_not_tried_after_the_limit(tmp_path: Path, quick: None) -> None:
+    out, sizes = tmp_path / "speed.jsonl", [(100, 5), (1000, 5), (10000, 5)]
+    records = study.measure_speed(["kernel", "mlp"], sizes, out, limit=7)
+    assert [record["status"] for record in records] == ["ok", "ok", "ok", "failed", "ok", "failed"]
+    assert "a smaller table took more than 7 s" in records[-1]["error"]
+    study.measure_speed(["kernel"], sizes, out, limit=7)
+    assert len(read_records(out)) == 6
+
+
+def test_the_command_prints_a_table_and_the_page_shows_the_power(tmp_path: Path, quick: None, capfd) -> None:
+    out = tmp_path / "speed.jsonl"
+    arguments = ["--rows", "100,1e3", "--columns", "5", "--methods", "kernel,mlp", "--out", str(out), "--no-start"]
+    assert main(["bench", "speed", *arguments]) == 0
+    printed = capfd.readouterr()
+    assert "kernel" in printed.out
+    assert "mlp, 1000 x 5: took more than" in printed.err
+    assert main(["bench", "speed", *arguments, "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["runs"] == 4
+    page = growth([record for record in read_records(out) if record["status"] == "ok"])
+    assert "| kernel | 1.00 |" in page
+    assert main(["bench", "speed", "--rows", "many", "--out", str(out)]) == 2
+
+
+def test_a_power_is_the_slope_of_logarithms() -> None:
+    assert study.exponent([10, 100], [1, 1]) == pytest.approx(0)
+    assert math.isnan(study.exponent([10], [1]))
+
+
+def test_the_plain_equations_are_those_of_the_paper() -> None:
+    """One level of one view: the mean surprise of its hidden cells under the kernel."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, (30, 4))
+    plain = PlainEquations(levels=(0.5,), views=1).fit(codes)
+    draw = np.random.default_rng(0)
+    hidden = draw.random(4) < 0.5
+    references = plain.references_.tolist()
+    row = codes[0].tolist()
+
+    def log_prob(j: int, view: object) -> float:
+        return math.log(kernel_probability(references, row, j, row[j], [not one for one in hidden], 1.0))
+
+    expected = row_score([hidden.tolist()], log_prob, skip_empty=True)
+    assert plain.anomaly_score(codes[:1])[0] == pytest.approx(expected)
+
+
+def test_tables_have_the_size_asked_for_and_all_methods_are_known() -> None:
+    assert make_table(50, 9).shape == (50, 9)
+    assert {"default", "mlp", "kernel", "iforest", "isotree", "ecod", "hamming-knn", "plain-equations"} == set(
+        SPEED_METHODS
+    )
