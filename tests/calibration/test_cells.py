@@ -74,3 +74,13 @@ def test_the_finest_rate_is_the_lowest_that_selects_a_cell():
     assert 0.01 < selection.finest_rate < 1
     assert calibration.select(oddness, selection.finest_rate + 1e-9).any()
     assert not calibration.select(oddness, selection.finest_rate - 1e-9).any()
+
+
+@pytest.mark.parametrize(("reached", "times"), [(0, 3.0), (3, 1.9), (10, 1.55)])
+def test_how_far_one_calibration_may_be_off(reached, times):
+    rng, n = np.random.default_rng(5), 150
+    cells = np.sort(rng.exponential(size=(4000, n)), axis=1)
+    truly = np.exp(-cells[:, -1 - reached])  # of fine cells, so many are odder than all calibrating cells but these
+    promised = (1 + reached) / (n + 1)
+    assert promised == pytest.approx(np.mean(truly), rel=0.05)
+    assert 0.94 < np.mean(truly <= times * promised) < 0.965

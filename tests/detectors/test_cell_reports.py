@@ -11,6 +11,7 @@ import pytest
 from maskdiff import TableDetector
 from maskdiff.calibration import CellSelection
 from maskdiff.errors import CalibrationError, SettingError
+from maskdiff.explanations import MeantValues, Places
 
 from ..wrong_cells import PLANTED, WRONG, contract_detector, make_contracts, wrong_cells
 
@@ -188,3 +189,49 @@ def test_cells_that_fit_what_was_changed_in_their_row_stay():
     assert repair.rows[20:].drop(columns="third").apply(lambda row: row.nunique() == 1, axis=1).all()
     kept = repair.changes[(repair.changes["row"] >= 20) & ~repair.changes["changed"]]
     assert "it fits what was changed in its row" in set(kept["kept_because"])
+
+
+SHOPS = pd.DataFrame(
+    {
+        "country": ["Norway", "Sweden", "Jordan"],
+        "currency": ["krone", "krona", "dinar"],
+        "code": ["NO", "SE", "JO"],
+        "calls": ["+47", "+46", "+962"],
+        "capital": ["Oslo", "Stockholm", "Amman"],
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def shops() -> TableDetector:
+    """Most shops are in Norway."""
+    return TableDetector("kernel", seed=0).fit(SHOPS.loc[np.repeat([0, 1, 2], [240, 40, 20])])
+
+
+def test_a_typo_is_repaired_by_the_value_it_looks_like_and_not_by_the_likeliest(shops):
+    rows = SHOPS.assign(country=["Nrway", "Swedn", "Jrodan"])
+    cells = shops.odd_cells(rows, false_discovery_rate=0.5).set_index("column")
+    assert cells.loc["country"].sort_values("row")["expected"].tolist() == ["Norway", "Sweden", "Jordan"]
+    pd.testing.assert_frame_equal(shops.repair(rows, false_discovery_rate=0.5).rows, SHOPS)
+
+
+def test_of_two_values_that_a_typo_looks_like_the_rest_of_the_row_decides(shops):
+    rows = SHOPS.assign(currency="kron").head(2)
+    codes = shops.encoder_.encode(rows)
+    expected, probability = shops.suggested_codes(rows, codes, Places(np.array([0, 1]), np.array([1, 1])))
+    assert [codes.schema.fields[1].label(int(code)) for code in expected] == ["krone", "krona"]
+    assert (probability > 0.5).all()
+
+
+def test_the_text_of_a_typo_says_more_than_the_rest_of_the_row(shops):
+    rows = SHOPS.head(1).assign(country="Swedem", currency="?", code="?", calls="?")  # the capital is that of Norway
+    codes, place = shops.encoder_.encode(rows), Places(np.array([0]), np.array([0]))
+    likeliest, suggested = shops.expected_codes(codes, place)[0], shops.suggested_codes(rows, codes, place)[0]
+    labels = codes.schema.fields[0].labels
+    assert (labels[likeliest[0]], labels[suggested[0]]) == ("Norway", "Sweden")
+
+
+def test_a_look_alike_that_does_not_fit_the_row_is_not_suggested():
+    meant = MeantValues.of([(3,)])
+    expected, probability = meant.chosen(np.array([1]), np.array([0.95]), np.array([0.001]))
+    assert (expected.tolist(), probability.tolist()) == ([1], [0.95])

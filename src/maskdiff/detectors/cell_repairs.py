@@ -58,7 +58,7 @@ class CellRepairs:
             row, field, new = self.cells.row[here], self.cells.field[here], self.expected[here]
             X, written = encoder.replaced(X, row, field, new)
             self.changed[here] = written
-            codes = _with_codes(codes, row[written], field[written], new[written])
+            codes = with_codes(codes, row[written], field[written], new[written])
         return X
 
     def _look_again(self, here: IntArray, codes: Codes, expect: Expect) -> IntArray:
@@ -99,7 +99,7 @@ def _turns(cells: ReportedCells) -> NDArray[np.int64]:
     return turn
 
 
-def _with_codes(codes: Codes, row: IntArray, field: IntArray, new: IntArray) -> Codes:
+def with_codes(codes: Codes, row: IntArray, field: IntArray, new: IntArray) -> Codes:
     """The codes with others in these cells."""
     values, excess = codes.values.copy(), None if codes.excess is None else codes.excess.copy()
     values[row, field] = new

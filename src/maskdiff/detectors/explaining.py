@@ -25,6 +25,7 @@ from maskdiff.explanations import (
     expected_codes,
     explanation_table,
     odd_cells,
+    own_probability,
 )
 from maskdiff.explanations.contradictions import MOST_COMPARED, RARELY_AS_ODD
 from maskdiff.masking import Schedule, as_schedule
@@ -147,3 +148,8 @@ class Explaining:
         """The code expected in each of these cells, given the rest of its row, and that code's probability."""
         hides: dict[str, Any] = {"mask_rate": self._mask_rate, "device": self.torch_device()}
         return expected_codes(self.reconstructor_, codes, cells, **hides)
+
+    def own_probability(self, codes: Codes, cells: CellPlaces) -> FloatArray:
+        """The probability of the code that is in each of these cells, given the rest of its row."""
+        hides: dict[str, Any] = {"mask_rate": self._mask_rate, "device": self.torch_device()}
+        return own_probability(self.reconstructor_, codes, cells, **hides)

@@ -6,16 +6,17 @@ of this row, this is what normal rows hold there". N rows, F fields, C cells to 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from maskdiff.codes import BoolArray, Codes, FloatArray
-from maskdiff.masking import as_rows
+from maskdiff.masking import MaskedViews, as_rows
 from maskdiff.reconstructors.base import Reconstructor
 
 
@@ -27,6 +28,14 @@ class CellPlaces(Protocol):
 
     @property
     def field(self) -> NDArray[np.int64]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Nothing but places, each array of shape (C,)."""
+
+    row: NDArray[np.int64]
+    field: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +87,33 @@ def expected_codes(
     About `cells_at_once` cells, those of the rows included, are computed together.
     """
     expected, probability = np.empty(len(cells.row), np.int64), np.empty(len(cells.row))
+    for here, pick, views in _hidden_cells(codes, cells, mask_rate, device, cells_at_once):
+        guess, log_prob = reconstructor.most_likely(views)
+        expected[here] = guess[:, 0].gather(1, pick)[:, 0].cpu().numpy()
+        probability[here] = log_prob[:, 0].gather(1, pick)[:, 0].exp().cpu().numpy()
+    return expected, probability
+
+
+def own_probability(
+    reconstructor: Reconstructor,
+    codes: Codes,
+    cells: CellPlaces,
+    *,
+    mask_rate: float,
+    device: Any,
+    cells_at_once: int = 1 << 22,
+) -> FloatArray:
+    """The probability of each cell's own code, given the rest of its row, (C,)."""
+    probability = np.empty(len(cells.row))
+    for here, pick, views in _hidden_cells(codes, cells, mask_rate, device, cells_at_once):
+        probability[here] = reconstructor.log_prob(views)[:, 0].gather(1, pick)[:, 0].exp().cpu().numpy()
+    return probability
+
+
+def _hidden_cells(
+    codes: Codes, cells: CellPlaces, mask_rate: float, device: Any, cells_at_once: int
+) -> Iterator[tuple[slice, Tensor, MaskedViews]]:
+    """Some of the cells at a time: which, their fields (C, 1), and one view of each one's row that hides it."""
     width = codes.values.shape[1]
     step = max(1, cells_at_once // max(width, 1))
     for at in range(0, len(cells.row), step):
@@ -85,12 +121,7 @@ def expected_codes(
         rows = as_rows(codes.take(cells.row[here]), device=device)
         fields = torch.from_numpy(cells.field[here]).to(device)
         hidden = torch.nn.functional.one_hot(fields, width).bool().unsqueeze(1)
-        views = rows.views(hidden, torch.full((1, 1), mask_rate, device=device))
-        guess, log_prob = reconstructor.most_likely(views)
-        pick = fields[:, None]
-        expected[here] = guess[:, 0].gather(1, pick)[:, 0].cpu().numpy()
-        probability[here] = log_prob[:, 0].gather(1, pick)[:, 0].exp().cpu().numpy()
-    return expected, probability
+        yield here, fields[:, None], rows.views(hidden, torch.full((1, 1), mask_rate, device=device))
 
 
 def explanation_table(

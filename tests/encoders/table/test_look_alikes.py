@@ -5,7 +5,7 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskdiff import TableDetector
+from maskdiff import TableDetector, TableEncoder
 from maskdiff.encoders.table.look_alikes import LookAlikes, one_letter_apart
 
 LETTERS = st.text("abcdefgh", min_size=4, max_size=9)
@@ -35,3 +35,20 @@ def test_the_reason_names_what_was_meant():
     odd = normal.head(1).assign(sex="Femlae")
     (first, *_) = TableDetector("kernel").fit(normal).explain(odd).itertuples(index=False)
     assert (first.column, first.note) == ("sex", "one letter away from Female")
+
+
+def test_a_slip_may_stand_for_every_value_that_is_one_character_away():
+    alike = LookAlikes(("Mar", "May", "26 to 30", "21 to 30", "North"))
+    assert sorted(alike.meant("Ma")) == ["Mar", "May"]
+    assert sorted(alike.meant("2 to 30")) == ["21 to 30", "26 to 30"]
+    assert alike.meant(" NORTH") == ["North"]
+    assert alike.meant("South") == []
+
+
+def test_rare_values_and_numbers_are_not_suggested():
+    table = pd.DataFrame({"town": ["Leeds"] * 50 + ["Leedz", "Oslo"], "age": np.arange(52) % 3})
+    encoder = TableEncoder(max_categories=1).fit(table)
+    odd = pd.DataFrame({"town": ["Oslu", "Leed"], "age": [11, 22]})
+    towns, ages = (encoder.meant(odd, [0, 1], [name] * 2) for name in ("town", "age"))
+    assert towns == [(), (0,)]
+    assert ages == [(), ()]

@@ -77,6 +77,10 @@ def test_the_saved_list_is_the_filtered_one_with_its_values_and_marks(visit: Any
         assert line["p_value"] == row["p"]
         assert set(line["odd"].split("; ")) == row["odd"]
         assert {name: line[name] for name in row["values"]} == row["values"]
+    data = page_of(report).data
+    by_number = dict(zip(data["number"], data["oddity"], strict=True))
+    assert [line["oddity"] for line in found] == [data["oddities"][by_number[int(line["row"])]] for line in found]
+    assert all(line["oddity"] for line in found)
 
 
 def test_saved_values_are_quoted_and_start_no_formula(visit: Any, tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ EXPLAINED = {
     f"information of at least {DEPENDS:g}), although chance alone would show at least {EXPECTED_TOGETHER:g} such rows. "
     "Either of the two cells may be the wrong one; the last column counts both.",
     "never seen": "A new text, or a number outside of the column's range by one to ten times that range.",
+    "typo": "The cell's own value with one letter, in numbers one digit, changed, dropped or doubled. It may be "
+    "a value of other rows.",
 }
 
 Counts = dict[str, Any]
@@ -87,7 +89,7 @@ def summary(records: list[Record]) -> str:
 
 def _of_way(runs: list[Record], way: str) -> list[Counts]:
     """What became of errors planted one way, in the runs in which any were."""
-    return [run["planted"][way] for run in runs if run["planted"][way]["n"]]
+    return [run["planted"][way] for run in runs if run["planted"].get(way, {"n": 0})["n"]]
 
 
 def planted(records: list[Record], way: str) -> str:
@@ -100,7 +102,7 @@ def planted(records: list[Record], way: str) -> str:
             lines.append(
                 [name, NAMES.get(method, method), *(_mean([*map(share, found)]) for share in columns.values())]
             )
-    return section(f"Planted: {way}", EXPLAINED[way], grid(["set", "method", *columns], lines))
+    return section(f"Planted: {way}", EXPLAINED[way], grid(["set", "method", *columns], lines)) if lines else ""
 
 
 def false_alarms(records: list[Record]) -> str:
@@ -140,8 +142,8 @@ def one_file(records: list[Record]) -> str:
                 lines.append([table, NAMES.get(method, method), *cells])
     return section(
         "One dirty file",
-        "Nothing but the file is given; such a share of its cells is wrong, a quarter of them each by the three ways "
-        "above and by typos (a letter or digit changed, dropped or doubled). Three detectors each learn from two "
+        "Nothing but the file is given; such a share of its cells is wrong, a quarter of them each by the four ways "
+        "above. Three detectors each learn from two "
         "thirds of the rows, errors included, and judge the rest. All cells of the file in one order: average "
         "precision / the share of wrong ones among the k oddest, k the number of wrong cells.",
         grid(["set", "method", *(f"{share:.1%} wrong" for share in SHARES)], lines),

@@ -60,6 +60,18 @@ class Levels:
         notes = [*alike_notes(texts, self._code_of, self._alike), ""]
         return [notes[place] for place in index.tolist()]
 
+    def meant(self, column_type: ColumnType, column: Column) -> list[tuple[int, ...]]:
+        """For each cell the codes of the levels that it is not, but that it may stand for; mostly none."""
+        values, index = column.distinct()
+        keys = column_type.keys(column, values)
+        codes = [*(self._meant(key) if isinstance(key, str) else () for key in keys), ()]
+        return [codes[place] for place in index.tolist()]
+
+    def _meant(self, text: str) -> tuple[int, ...]:
+        last = len(self.levels)
+        codes = [self._code_of[level] for level in (self._alike.meant(text) if text not in self.levels else ())]
+        return tuple(code for code in codes if code < last)  # a rare value has no code of its own
+
     @cached_property
     def _alike(self) -> LookAlikes:
         levels = (*self.levels, *(self.folded or ()))

@@ -93,6 +93,12 @@ class ColumnCoder:
             return [""] * len(column.array)
         return self.coding.range.notes(self._numbers(self.marked(column)), self._ends(self.coding.range))
 
+    def meant(self, column: Column) -> list[tuple[int, ...]]:
+        """The codes of the values that each cell may stand for, being a slip of the keyboard; mostly none."""
+        if isinstance(self.coding, Levels) and not isinstance(self.column_type, NumericType):
+            return self.coding.meant(self.column_type, column)
+        return [()] * len(column.array)
+
     def marked(self, column: Column) -> Column:
         """The column with the cells that are marks apart from the others."""
         return marked(written(column, self.column_type), self.marks) if self.marks else column

@@ -133,6 +133,10 @@ class DerivedField:
         note = "" if self.usual is None else f"usually {usual_text(*self.usual)}"
         return [note] * len(column.array)
 
+    def meant(self, column: Column) -> list[tuple[int, ...]]:
+        """Nobody types what is computed."""
+        return [()] * len(column.array)
+
     def phrase(self, value: str) -> str | None:
         """A cell with this value as a person says it; None: the name and the value say enough.
 

@@ -261,6 +261,15 @@ class TableEncoder(Parameters):
         """
         return self._fields.notes(X, rows, fields)
 
+    def meant(self, X: Any, rows: ArrayLike, fields: Places) -> list[tuple[int, ...]]:
+        """The codes of the values that these cells may stand for, being slips of the keyboard; mostly none.
+
+        >>> encoder = TableEncoder().fit([["red"], ["blue"]])
+        >>> encoder.meant([["bluee"], ["red"]], rows=[0, 1], fields=["x0", "x0"])
+        [(0,), ()]
+        """
+        return self._fields.meant(X, rows, fields)
+
     def values_of(self, fields: IntArray, codes: IntArray) -> list[tuple[Key, str] | CodeMeaning]:
         """What codes stand for in these fields, by position: a value and its text, or why there is no single one."""
         return self._fields.values_of(fields, codes)

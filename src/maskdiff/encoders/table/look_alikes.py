@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -41,14 +41,23 @@ class LookAlikes:
         same = self._by_bare.get(bare(text))
         if same is not None:
             return f"differs from {same} only in case or blanks"
-        near = self._one_letter_away(bare(text))
+        near = next(self._near(bare(text), one_letter_apart), None) if len(bare(text)) >= _SHORTEST else None
         return "" if near is None else f"one letter away from {self._by_bare[near]}"
 
-    def _one_letter_away(self, text: str) -> str | None:
-        if len(text) < _SHORTEST:
-            return None
+    def meant(self, text: str) -> list[str]:
+        """The known texts that this one may stand for: the same but for case or blanks, or one character apart.
+
+        >>> LookAlikes(("26 to 30", "21 to 30", "over 30")).meant("2x to 30")
+        ['21 to 30', '26 to 30']
+        """
+        same = self._by_bare.get(bare(text))
+        near = dict.fromkeys(self._near(bare(text), one_character_apart))
+        return [same] if same is not None else [self._by_bare[each] for each in near]
+
+    def _near(self, text: str, apart: Callable[[str, str], bool]) -> Iterator[str]:
+        """The bare known texts that are apart from this one in that way."""
         found = (known for part in _parts(text) for known in self._by_part.get(part, ()))
-        return next((known for known in found if one_letter_apart(text, known)), None)
+        return (known for known in found if apart(text, known))
 
 
 def alike_notes(texts: Sequence[str], known: Container[Any], alike: LookAlikes) -> list[str]:
@@ -67,14 +76,31 @@ def one_letter_apart(text: str, other: str) -> bool:
     >>> [one_letter_apart("female", other) for other in ("femule", "femal", "feemale", "feamle", "female", "fem4le")]
     [True, True, True, True, False, False]
     """
+    left, right = _difference(text, other)
+    return _is_slip(left, right) and (left + right).isalpha()
+
+
+def one_character_apart(text: str, other: str) -> bool:
+    """The same for any characters.
+
+    >>> one_character_apart("female", "fem4le"), one_character_apart("12", "122")
+    (True, True)
+    """
+    return _is_slip(*_difference(text, other))
+
+
+def _is_slip(left: str, right: str) -> bool:
+    swapped = len(left) == len(right) == 2 and left == right[::-1]
+    return swapped or (max(len(left), len(right)) == 1 and left != right)
+
+
+def _difference(text: str, other: str) -> tuple[str, str]:
+    """What is left of both without what they begin and end with alike."""
     start = next((at for at, (a, b) in enumerate(zip(text, other, strict=False)) if a != b), min(len(text), len(other)))
     end = 0
     while end < min(len(text), len(other)) - start and text[-1 - end] == other[-1 - end]:
         end += 1
-    left, right = text[start : len(text) - end], other[start : len(other) - end]
-    swapped = len(left) == len(right) == 2 and left == right[::-1]
-    slip = swapped or (max(len(left), len(right)) == 1 and left != right)
-    return slip and (left + right).isalpha()
+    return text[start : len(text) - end], other[start : len(other) - end]
 
 
 def _parts(text: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,7 @@ from maskdiff.encoders.table.unseen import cell_values, value_code
 from maskdiff.errors import ModelFileError
 
 Places = Sequence[int | str] | NDArray[Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -101,11 +102,15 @@ class TableFields:
 
     def display(self, X: Any, rows: ArrayLike, fields: Places) -> list[str]:
         """The cells of `X` as a person reads them, one for each pair of a row and a field (a name or its position)."""
-        return self._texts(X, rows, fields, lambda coder, column: coder.column_type.display(column))
+        return self._of_cells(X, rows, fields, lambda coder, column: coder.column_type.display(column))
 
     def notes(self, X: Any, rows: ArrayLike, fields: Places) -> list[str]:
         """What there is to say about these cells besides their values; mostly nothing, an empty text."""
-        return self._texts(X, rows, fields, lambda coder, column: coder.notes(column))
+        return self._of_cells(X, rows, fields, lambda coder, column: coder.notes(column))
+
+    def meant(self, X: Any, rows: ArrayLike, fields: Places) -> list[tuple[int, ...]]:
+        """The codes of the values that these cells may stand for, being slips of the keyboard; mostly none."""
+        return self._of_cells(X, rows, fields, lambda coder, column: coder.meant(column))
 
     def values_of(self, fields: IntArray, codes: IntArray) -> list[tuple[Key, str] | CodeMeaning]:
         """What each of these codes stands for in its field; see `ColumnCoder.value_of`."""
@@ -130,22 +135,24 @@ class TableFields:
             table, done[here] = written_cells(table, place, rows[here], cells, reads)
         return table.X, done
 
-    def _texts(
+    def _of_cells(
         self,
         X: Any,
         rows: ArrayLike,
         fields: Places,
-        texts_of: Callable[[ColumnCoder | DerivedField, Column], list[str]],
-    ) -> list[str]:
-        """One text for each pair of a row and a field; the cells of a field are looked at together."""
+        of_cells: Callable[[ColumnCoder | DerivedField, Column], list[T]],
+    ) -> list[T]:
+        """What there is to say for each pair of a row and a field; the cells of a field are looked at together."""
         table = read_table(X)
         places = self._places(table)
         number = {name: j for j, name in enumerate(self.schema.names)}
         which = np.array([number[field] if isinstance(field, str) else field for field in fields], dtype=np.int64)
-        at, texts = np.asarray(rows, dtype=np.int64), np.empty(len(which), dtype=object)
+        at, found = np.asarray(rows, dtype=np.int64), np.empty(len(which), dtype=object)
         for j in np.unique(which).tolist():
-            texts[which == j] = texts_of(*self._field(table.take(at[which == j]), places, j))
-        return list(texts)
+            here = np.flatnonzero(which == j)
+            for place, one in zip(here, of_cells(*self._field(table.take(at[here]), places, j)), strict=True):
+                found[place] = one
+        return list(found)
 
     def extended(self, X: Any, max_categories: int) -> tuple[TableFields, dict[str, ExtendedColumn]]:
         """The fields after these normal rows too, and by name what became of each."""

@@ -16,11 +16,15 @@ const asCsv = (list, rows, isReviewed) => {
     const explained = list.cells(row).filter((cell) => cell.odd).map((cell) => (isText ? cell.value : cell.name));
     return [...explained, ...list.more(row).map((field) => data.columns[field].name)].join("; ");
   };
+  // What makes a row odd; of texts there is nothing to say.
+  const oddity = (row) => (isText ? [] : [data.oddities[data.oddity[row]]]);
   const names = (columns) => columns.map((column) => column.name);
-  const head = ["rank", "row", ...names(data.context), "anomaly_score", "p_value", "reviewed", "odd", ...names(data.columns)];
+  const verdict = ["anomaly_score", "p_value", "reviewed", ...(isText ? [] : ["oddity"]), "odd"];
+  const head = ["rank", "row", ...names(data.context), ...verdict, ...names(data.columns)];
   const lines = rows.map((row) => [
     row + 1, data.number[row], ...data.context.map((column) => list.text(column, row)),
-    data.score[row], Number(data.pTexts[data.p[row]]), isReviewed(row) ? "yes" : "no", odd(row), ...values(row),
+    data.score[row], Number(data.pTexts[data.p[row]]), isReviewed(row) ? "yes" : "no", ...oddity(row), odd(row),
+    ...values(row),
   ]);
   return [head, ...lines].map((line) => `${line.map(quoted).join(",")}\r\n`).join("");
 };

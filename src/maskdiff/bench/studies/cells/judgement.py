@@ -16,6 +16,7 @@ from maskdiff.detectors.finding.cross_fit import CrossFit
 from maskdiff.detectors.finding.found_cells import judge_cells
 from maskdiff.detectors.verdicts import Verdicts
 from maskdiff.encoders.table.input import read_table
+from maskdiff.explanations import Places
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,14 +102,18 @@ class OurCells:
         return FileCells(oddness, np.where(np.isneginf(sign), 1.0, -sign))
 
     def suggests(self, X: pd.DataFrame, judged: Judgement, column: IntArray, truth: pd.DataFrame) -> BoolArray:
-        """As a user reads it: the column is among the three reasons, and what was expected there is the true value."""
+        """As a user reads it: the column is among the three reasons, and what should be there is the true value."""
         explained = self.detector.explain(X, top=3, verdicts=judged.verdicts)
-        row, name, expected = (explained[each].to_numpy() for each in ("row", "column", "expected"))
+        row, name = (explained[each].to_numpy() for each in ("row", "column"))
         names = np.asarray(X.columns.astype(str), dtype=object)[column]
-        known = self._labels(truth, names)
-        here = name == names[row]
+        named = row[name == names[row]]
+        codes = self.detector.encoder_.encode(X)
+        field = np.array([codes.schema.names.index(each) for each in names[named]], dtype=np.int64)
+        suggested, _ = self.detector.suggested_codes(X, codes, Places(named, field))
+        labels = [codes.schema.fields[j].label(int(code)) for j, code in zip(field, suggested, strict=True)]
+        expected, known = np.array(labels, dtype=object), self._labels(truth, names)
         right = np.zeros(len(X), dtype=np.bool_)
-        right[row[here]] = (expected[here] == known[row[here]]) & ~np.isin(expected[here], _SAYS_NOTHING)
+        right[named] = (expected == known[named]) & ~np.isin(expected, _SAYS_NOTHING)
         return right
 
     def _labels(self, X: pd.DataFrame, names: NDArray[np.object_]) -> NDArray[np.object_]:

@@ -28,8 +28,8 @@ from maskdiff.errors import SettingError
 if TYPE_CHECKING:
     import pandas as pd
 
-# What is planted in unseen rows; typos are planted in files alone.
-IN_ROWS = ("another row's value", "contradiction", "never seen")
+# What is planted in unseen rows, and in files.
+IN_ROWS = tuple(PLANTINGS)
 SHARES = (0.005, 0.02, 0.05)
 PARTS = ("unseen", "file", "all")
 N_FOLDS = 3
