@@ -110,7 +110,7 @@ def test_a_reconstructor_that_is_not_asked_still_says_which_cells_are_odd(contra
 def test_in_wide_tables_every_cell_is_hidden_once_in_few_views():
     cells = SingleCells(MLPReconstructor(), Linear(), 0.1)
     for n_fields in (3, 32, 33, 500):
-        hidden = cells._hidden(n_fields)
+        hidden = cells.hidden_views(n_fields)
         assert len(hidden) == min(n_fields, 32)
         assert hidden.sum(dim=0).eq(torch.ones(n_fields)).all()
         assert hidden.sum(dim=1).max() <= -(-n_fields // 32)

@@ -18,6 +18,7 @@ from maskdiff.cli.demo import demo
 from maskdiff.cli.dismiss import dismiss
 from maskdiff.cli.evaluate import evaluate
 from maskdiff.cli.explain import explain
+from maskdiff.cli.export import export
 from maskdiff.cli.find import find
 from maskdiff.cli.fit import fit
 from maskdiff.cli.hints import with_hint
@@ -40,7 +41,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (find, fit, score, explain, suggest, report, dismiss, update, inspect, evaluate, demo):
+for command in (find, fit, score, explain, suggest, report, dismiss, update, export, inspect, evaluate, demo):
     app.command()(command)
 app.add_typer(bench)
 

@@ -117,14 +117,14 @@ class Schema:
         return np.array([f.typical_difference for f in self.fields])
 
     @cached_property
-    def _two_rarest(self) -> NDArray[np.int64]:
+    def two_rarest(self) -> NDArray[np.int64]:
         """The codes of each field with the fewest normal rows, shape (2, F); the same twice where there is only one."""
         ranked = (np.argsort(f.counts, kind="stable") for f in self.fields)
         return np.array([[codes[0], codes[min(1, len(codes) - 1)]] for codes in ranked], dtype=np.int64).T
 
     def rarest(self, other_than: IntArray) -> NDArray[np.int64]:
         """For each cell the code of its field with the fewest normal rows, other than the one it holds, (N, F)."""
-        first, second = self._two_rarest
+        first, second = self.two_rarest
         rarest: NDArray[np.int64] = np.where(other_than == first, second, first)
         return rarest
 

@@ -108,7 +108,7 @@ class SingleCells:
             return surprise
         distinct, inverse, _ = codes.without_excess().distinct()
         charge_F = torch.from_numpy(codes.schema.unseen_charge).float().to(self.device)
-        hidden_GF = self._hidden(distinct.values.shape[1])
+        hidden_GF = self.hidden_views(distinct.values.shape[1])
         rate = self.schedule.mask_rate(torch.tensor(self.level)).reshape(1, 1).to(self.device)
         answer = np.empty(distinct.values.shape)
         step = max(1, _CELLS_AT_ONCE // max(hidden_GF.numel(), 1))
@@ -123,7 +123,7 @@ class SingleCells:
                 callback(Progress(stage, min(at + step, len(distinct)), len(distinct)))
         return with_excess(answer[inverse], codes)
 
-    def _hidden(self, n_fields: int) -> Tensor:
+    def hidden_views(self, n_fields: int) -> Tensor:
         """Which cells each view hides, (G, F): one each, or in wide tables cells drawn by lot, every cell once."""
         group_F = np.arange(n_fields)
         if n_fields > _MOST_VIEWS:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
 from maskdiff.codes.schema_change import SchemaChange
 from maskdiff.encoders.base import Extension, UnseenValue
-from maskdiff.encoders.table.column_coder import CodeMeaning
+from maskdiff.encoders.table.column_coder import CodeMeaning, ColumnCoder
 from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, Key
 from maskdiff.encoders.table.column_types.base import Found
 from maskdiff.encoders.table.derived import DerivedField
@@ -300,6 +300,10 @@ class TableEncoder(Parameters):
     def column_types_(self) -> dict[str, ColumnType]:
         """The type each column of the schema is read as."""
         return {coder.field.name: coder.column_type for coder in self._fields.coders}
+
+    def column_coders(self) -> list[ColumnCoder]:
+        """How each field of the schema is coded; those computed from dates come last."""
+        return [*self._fields.coders, *(one.coder for one in self._fields.derived)]
 
     @property
     def columns_read_(self) -> list[str]:

@@ -1,0 +1,145 @@
+"""Scorer: an exported model that scores rows. B rows, F fields."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .columns import Column, Rows, encode
+from .references import Kernel, NearestRows
+from .views import Fields, Masks, Network, masked_surprise, with_excess
+
+_FLOOR = -np.log(1e-12)
+_TIE = 1e-5
+FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class RowVerdicts:
+    """Score, what is compared with the threshold, p-value and alarm of each row, each (B,)."""
+
+    score: np.ndarray
+    alarm_score: np.ndarray
+    p_value: np.ndarray
+    is_anomaly: np.ndarray
+
+
+class Scorer:
+    """Scores rows as the exported detector does with the whole grid of probes.
+
+    >>> scorer = Scorer("claims-exported")  # doctest: +SKIP
+    >>> scorer.judge({"pet": ["cat"], "age": [3]}).p_value  # doctest: +SKIP
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        folder = Path(folder)
+        self.description = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+        if self.description["format"] != FORMAT:
+            raise ValueError(f"{folder} has format {self.description['format']}; this runtime reads format {FORMAT}.")
+        with np.load(folder / "arrays.npz", allow_pickle=False) as arrays:
+            self.arrays = dict(arrays)
+        missing = frozenset(self.description["missing"])
+        self.columns = [Column(one, missing) for one in self.description["columns"]]
+        self.fields = Fields(self.description["fields"])
+        self.network = self._network(folder / "network.onnx")
+        self.threshold: float = self.description["threshold"]
+
+    def judge(self, table: Mapping[str, Sequence[Any]]) -> RowVerdicts:
+        """All there is to say about the rows of a table, given by column: a dict of lists, or a dataframe."""
+        rows = encode(self.columns, table)
+        score = self._score(rows)
+        alarm_score = self._lifted(score, rows)
+        return RowVerdicts(score, alarm_score, self._p_values(alarm_score), alarm_score > self.threshold)
+
+    def score(self, table: Mapping[str, Sequence[Any]]) -> np.ndarray:
+        """How odd each row is, (B,). Higher = more anomalous."""
+        return self._score(encode(self.columns, table))
+
+    def _score(self, rows: Rows) -> np.ndarray:
+        shown, total = self.fields.stand_in(rows), np.zeros(len(rows.codes))
+        cells = {name: self._cells(name, rows, shown) for name in self.description["sources"]}
+        for term in self.description["terms"]:
+            surprise, weight = cells[term["source"]]
+            total += _AGGREGATES[term["aggregate"]](surprise, weight) / term["scale"]
+            total += term["shift"] * weight.sum(axis=1)
+        return total
+
+    def _cells(self, name: str, rows: Rows, shown: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Surprise and weight of each cell by one source, each (B, F)."""
+        source = self.description["sources"][name]
+        if source["is"] == "nearest":
+            own = {key.removeprefix(f"{name}."): array for key, array in self.arrays.items() if key.startswith(name)}
+            differences = NearestRows(own, source["k"]).differences(shown, rows)
+            return differences, np.full(differences.shape, 1 / max(differences.shape[1], 1))
+        masks = Masks(*(self.arrays[f"{name}.{part}"] for part in ("hidden", "rate", "weight")))
+        if source["is"] == "kernel":
+            kernel = Kernel(self.arrays[f"{name}.codes"], self.arrays[f"{name}.counts"], source["bandwidth"])
+            log_prob = kernel.log_prob(shown, rows.known, masks)
+        else:
+            log_prob = self._asked().answers(shown, rows.known, masks, odds=False)
+        return masked_surprise(log_prob, self.fields, rows, masks)
+
+    def _lifted(self, score: np.ndarray, rows: Rows) -> np.ndarray:
+        """The scores, raised where one cell is odder than the row as a whole."""
+        lift = self.description["lift"]
+        if lift is None:
+            return score
+        beyond = (self._oddness(rows).max(axis=1) - lift["cell_start"]) / lift["cell_excess"]
+        offset = np.log(lift["share"] / (1 - lift["share"]))
+        lifted = lift["row_start"] + lift["row_excess"] * (beyond + offset)
+        return np.where(beyond > 0, np.maximum(score, lifted), score)
+
+    def _oddness(self, rows: Rows) -> np.ndarray:
+        """How far each cell is beyond what is usual for its column, (B, F)."""
+        hidden = self.arrays["cells.hidden"]
+        masks = Masks(hidden, np.full(len(hidden), self.description["cell_rate"]), np.ones(len(hidden)))
+        odds = self._asked().answers(self.fields.stand_in(rows), rows.known, masks, odds=True).sum(axis=1)
+        odds = np.where(rows.known, odds, np.maximum(odds, self.description["fields"]["unseen_charge"]))
+        odds = with_excess(np.clip(odds, 0, _FLOOR), rows)
+        median, scale = self.arrays["cells.median"], self.arrays["cells.scale"]
+        scaled = (odds - median) / scale
+        return np.asarray(np.where(rows.known, scaled, np.maximum(scaled, odds / min(scale.min(), 1.0))))
+
+    def _p_values(self, scores: np.ndarray) -> np.ndarray:
+        known = self.arrays["calibration"]
+        slack = _TIE * np.maximum(1.0, np.abs(scores))
+        reached = len(known) - np.searchsorted(known, scores - slack, side="left")
+        return np.asarray((1.0 + reached) / (len(known) + 1.0))
+
+    def _network(self, path: Path) -> Network | None:
+        if not path.is_file():
+            return None
+        import onnxruntime
+
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        sizes = np.array([column.size for column in self.columns])
+        return Network(session, self.arrays["network.start"], self.arrays["network.stride"], sizes)
+
+    def _asked(self) -> Network:
+        assert self.network is not None
+        return self.network
+
+
+def _mean(surprise: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    return np.asarray((surprise * weight).sum(axis=1))
+
+
+def _rms(surprise: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    return np.asarray(np.sqrt((weight * surprise**2).sum(axis=1)))
+
+
+def _max(surprise: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    return np.asarray(np.where(weight > 0, surprise, 0.0).max(axis=1, initial=0.0))
+
+
+def _log_mean_exp(surprise: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    part = weight / np.maximum(weight.sum(axis=1, keepdims=True), 1e-30)
+    return np.asarray(np.log1p((part * np.expm1(np.minimum(surprise, _FLOOR))).sum(axis=1)))
+
+
+_AGGREGATES = {"mean": _mean, "rms": _rms, "max": _max, "log_mean_exp": _log_mean_exp}
