@@ -85,6 +85,10 @@ class Learner(Efforts, Updates, BaseEstimator):  # type: ignore[misc]
         """One number for each row, equal for rows that are equal to the detector, shape (n,)."""
         raise SettingError(f"{type(self).__name__} does not say which rows are equal: define _row_keys(batches).")
 
+    def _outlying(self, batches: Batches) -> FloatArray | None:
+        """How likely a normal row has a number as far outside of its column, shape (n,); None where rows hold none."""
+        return None
+
     def _tunes(self, reconstructor: Any) -> bool:
         """Whether anything is decided by normal rows that were not learned from."""
         able = abilities(reconstructor)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maskdiff.cascade import ALARMS, RANKING, Effort, alarm_look, ranking_look
-from maskdiff.codes import Codes
+from maskdiff.codes import Codes, FloatArray
 from maskdiff.codes.hashes import Hashes, row_hashes
 from maskdiff.detectors.cell_alarms import CellAlarms
 from maskdiff.detectors.cell_detector import CellDetector
@@ -24,6 +24,7 @@ from maskdiff.detectors.updating.stored_rows import StoredRows
 from maskdiff.detectors.updating.unseen_cells import UnseenCells
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.input import read_table
+from maskdiff.encoders.table.outlying import OutlyingNumbers
 from maskdiff.errors import SettingError
 from maskdiff.evidence import Evidence, EvidenceTerm, MaskedSurprise, NearestRows, Source
 from maskdiff.masking import Schedule
@@ -291,6 +292,15 @@ class TableDetector(CellReports, CellDetector):
             statistics.add(rows)
         encoder.fit_statistics(statistics)
         return np.concatenate([row_hashes(encoder.encode(rows), 0) for rows in batches()])
+
+    def _outlying(self, batches: Batches) -> FloatArray | None:
+        statistics = self._new_encoder().statistics(text_types=self._text_types)
+        for rows in batches():
+            statistics.add(rows)
+        outlying = OutlyingNumbers.of(statistics)
+        if not outlying.ends:
+            return None
+        return np.concatenate([outlying.p_values(rows, statistics) for rows in batches()])
 
     def _encode(self, batches: Batches, split: RowSplit) -> tuple[Codes, Codes, Codes]:
         order = split.order

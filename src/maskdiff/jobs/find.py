@@ -140,11 +140,11 @@ def _write_report(
     """The page about all rows; its threshold is the score from which on rows were selected."""
     assert output.report is not None
     found, detector = written.found, copy.copy(written.detector)
-    kept = Calibration.from_scores(found.score[~found.left_out])
+    kept = Calibration.from_scores(found.alarm_score[~found.left_out])
     detector.adopt_calibration(kept)
     rate = None
     if found.is_anomaly.any():
-        lowest = float(np.nanmin(found.score[found.is_anomaly]))
+        lowest = float(np.nanmin(found.alarm_score[found.is_anomaly]))
         rate = float(np.clip((1 + (kept.scores >= lowest).sum()) / (len(kept) + 1), kept.finest_rate, 0.5))
     counts, moments = (None, None) if times is None else period_counts(str(order), orderable(times))
     summary = written.summary

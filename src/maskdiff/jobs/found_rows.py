@@ -88,7 +88,7 @@ class FoundRows:
         self.detector.progress = False
         self.model_rows: ModelRows = rows_for(file, self.detector)
         self.schema: pa.Schema = self.columns.schema
-        self.order = np.argsort(-np.nan_to_num(found.score, nan=-np.inf), kind="stable")
+        self.order = np.argsort(-np.nan_to_num(found.alarm_score, nan=-np.inf), kind="stable")
         n_found = int(found.is_anomaly.sum())
         self.number = output.top or int(np.clip(n_found, FEWEST_WRITTEN, MOST_WRITTEN))
         self.counts = CheckCounts(self.detector, false_discovery_rate=found.options.false_discovery_rate)

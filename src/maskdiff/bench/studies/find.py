@@ -53,15 +53,7 @@ class Finder:
         """What was found, and what each round alone would have given."""
         both = 0 < y.sum() < len(y)
         by_round = [metrics(y, score) for score in self.found.scores] if both else []
-        together = metrics(y, np.mean([_standardised(score) for score in self.found.scores], axis=0)) if both else {}
-        return {**found_record(self.found, y), "by_round": by_round, "rounds_together": together}
-
-
-def _standardised(score: FloatArray) -> FloatArray:
-    """Scores of one round on the scale of all rounds: by their median and the distance of their quartiles."""
-    low, median, high = np.quantile(score, [0.25, 0.5, 0.75])
-    scaled: FloatArray = (score - median) / max(high - low, 1e-9)
-    return scaled
+        return {**found_record(self.found, y), "by_round": by_round}
 
 
 def found_record(found: Found, y: NDArray[Any]) -> Record:

@@ -61,7 +61,7 @@ class Findings(Verdicts):
 
     def ranked(self) -> Any:
         """The same, the oddest row first; rows without evidence are last."""
-        return self.take(np.argsort(-np.nan_to_num(self.anomaly_score, nan=-np.inf), kind="stable"))
+        return self.take(np.argsort(-np.nan_to_num(self.alarm_score, nan=-np.inf), kind="stable"))
 
     def to_frame(self) -> Any:
         """anomaly_score, p_value, is_anomaly and left_out as a pandas DataFrame with the labels of the rows."""
@@ -104,7 +104,7 @@ def findings_of(found: Found, detector: Detector, rows: Any, places: NDArray[np.
     cells = _cells(found.cross_fit, detector, codes, rows, found.cross_fit.fold[places])
     return Findings(
         score,
-        score,
+        found.alarm_score[places],
         found.p_value[places],
         found.is_anomaly[places],
         np.zeros(len(places), np.int8),  # each is judged by a model that did not see it
@@ -139,10 +139,12 @@ def _cells(cross_fit: CrossFit, detector: Detector, codes: Codes, rows: Any, fol
 
 
 def _adding_up(cells: CellEvidence, score: FloatArray, codes: Codes) -> FloatArray:
-    """Contributions whose row sums are the scores; what is missing, all cells of a row share."""
+    """Contributions whose row sums are the scores: in these proportions, or evenly where all are 0."""
     row = np.arange(len(score)) if cells.row is None else cells.row
+    total = np.nan_to_num(cells.score)
+    scaled = cells.contributions * np.where(total > 0, score / np.maximum(total, 1e-9), 1.0)[row][:, None]
     counts = codes.counts if isinstance(codes, Windows) else np.ones(codes.values.shape, np.bool_)
     n_cells = np.bincount(row, weights=counts.sum(axis=1), minlength=len(score))
-    missing = (score - cells.score) / np.maximum(n_cells, 1)
-    shared: FloatArray = cells.contributions + counts * missing[row][:, None]
+    missing = np.where(total > 0, 0.0, score - total) / np.maximum(n_cells, 1)
+    shared: FloatArray = scaled + counts * missing[row][:, None]
     return shared

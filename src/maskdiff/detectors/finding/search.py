@@ -1,8 +1,10 @@
-"""The search: every row judged by a model that did not see it, in rounds that leave the oddest rows out of learning.
+"""The search: every row judged by models that did not see it, in rounds that leave the oddest rows out of learning.
 
-The first round learns from all rows, and alone treats all alike: how many of them are odd is decided by its scores (see
-`tail`). The next rounds do not learn from the oddest rows, as many as that: an odd row that is learned from vouches for
-others of its kind. All rows are judged in every round, and rounds go on until the rows set aside stay the same. N rows.
+An odd row that is learned from makes others like it look normal. The first round learns from all rows, the second from
+all but the oddest 30% of the first, the third from all but the oddest 10% of both. All rows are judged in every
+round, each by a model that did not learn from it, and folds are cut anew each time; a row's score is the mean of the
+rounds. No single round serves all tables: leaving out many finds odd rows that repeat, and makes normal rows with rare
+values odd. N rows.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from maskdiff.codes import BoolArray, FloatArray
 from maskdiff.codes.hashes import Hashes
 from maskdiff.detectors.finding.cross_fit import CrossFit
 from maskdiff.detectors.finding.folds import check_groups, cut_blocks, cut_folds, spread_frequent
-from maskdiff.detectors.finding.tail import OddEstimate, TailCounts
+from maskdiff.detectors.finding.judgement import Judgement, oddest
+from maskdiff.detectors.finding.tail import OddEstimate
 from maskdiff.errors import InputError, MaskdiffWarning, SettingError
 from maskdiff.progress import Callback, renamed
 
@@ -32,15 +35,15 @@ if TYPE_CHECKING:
 AUTO = "auto"
 # With fewer rows nobody can say what is usual.
 FEWEST_ROWS = 20
-# Small tables need most of their rows to learn from; in larger ones a half, then two thirds of them, say as much.
+# The folds of each round. Small tables need most of their rows to learn from; in larger ones fewer say as much.
 _SMALL = 1500
-_FOLDS_OF_SMALL, _FOLDS = (5, 5, 5), (2, 3)
+_FOLDS_OF_SMALL, _FOLDS = (4, 4, 4), (2, 3, 3)
+# The share of the rows that each round does not learn from, unless more are thought to be odd.
+_ASIDE = (0.0, 0.3, 0.1)
+# The share that `fit` does not learn from where the scores decide.
+_ASIDE_IN_FIT = 0.1
 # From more rows nothing more is learned; those learned from are drawn at random.
 MOST_LEARNED = 200_000
-# Where so few of the rows set aside change, another round would say the same.
-_SAME = 0.05
-# Nothing is more certain than this: so many normal rows are to be expected above any score.
-_LEAST_EXPECTED = 0.01
 
 
 @dataclass(frozen=True)
@@ -94,26 +97,39 @@ class RowTies:
 class Found:
     """What was found out about N rows, without their cells.
 
-    `scores` are of each round, and `rounds` the rows that each did not learn from. `p_value` and `is_anomaly` (N,) go
-    by the last scores: a p-value is the number of normal rows expected to score as high, as a share of all, ranks where
-    the bulk is, and beyond it as many as the tail of the first scores allows. `left_out` (N,) are the oddest, as many
-    as are thought to be odd.
+    `scores` are those of each round, and `rounds` the rows that each did not learn from. The rest is about all rounds
+    together: see `Judgement`. `left_out` (N,) are the oddest rows, as many as are thought to be odd; `sampled` (N,) are
+    those that may be learned from. `cross_fit` holds the models of the last round.
     """
 
     cross_fit: CrossFit
     scores: tuple[FloatArray, ...]
-    p_value: FloatArray
-    is_anomaly: BoolArray
     rounds: tuple[BoolArray, ...]
+    judgement: Judgement
+    is_anomaly: BoolArray
     left_out: BoolArray
     sampled: BoolArray
-    estimated_odd: OddEstimate
     options: FindOptions
 
     @property
     def score(self) -> FloatArray:
-        """The score of each row in the last round."""
-        return self.scores[-1]
+        """The score of each row, all rounds together."""
+        return self.judgement.score
+
+    @property
+    def alarm_score(self) -> FloatArray:
+        """The score of each row, raised where a number far outside of its column makes it odder than that."""
+        return self.judgement.alarm_score
+
+    @property
+    def p_value(self) -> FloatArray:
+        """Which share of the normal rows is expected to be at least as odd."""
+        return self.judgement.p_value
+
+    @property
+    def estimated_odd(self) -> OddEstimate:
+        """About how many rows are odd."""
+        return self.judgement.odd
 
     @property
     def learned_from(self) -> BoolArray:
@@ -142,41 +158,38 @@ def search(
     n = len(ties.keys)
     _check_number(n)
     numbers_of_folds = (_FOLDS_OF_SMALL if n <= _SMALL else _FOLDS)[:most_rounds]
-    sampled = _sample(n, options.most_learned, detector.seed)
+    sampled, outlying = _sample(n, options.most_learned, detector.seed), detector._outlying(batches)
     rounds: list[BoolArray] = []
     scores: list[FloatArray] = []
-    aside, tail = np.zeros(n, np.bool_), None
-    for number, n_folds in enumerate(numbers_of_folds, start=1):
+    judgement = Judgement.of([np.zeros(n)], 0.0)
+    for number, (n_folds, share) in enumerate(zip(numbers_of_folds, _ASIDE, strict=False), start=1):
+        aside = oddest(judgement.alarm_score, _n_aside(judgement, share, options))
         part = renamed(callback, f"round {number} of {len(numbers_of_folds)}: {{}}")
         rounds.append(aside)
-        fold = ties.folds(min(n_folds, n), detector.seed)
+        fold = ties.folds(min(n_folds, n), detector.seed + number - 1)
         stores = None if checkpoints is None else partial(checkpoints.of, number)
         cross_fit = CrossFit.learn(detector, batches, fold, sampled & ~aside, callback=part, checkpoint=stores)
-        scores.append(score := cross_fit.scores(batches, part))
-        tail = tail_of(score, options.contamination) if tail is None else tail
-        before, aside = aside, _oddest(score, tail.odd.number)
-        if number > 1 and _same(before, aside):
-            break
-    assert tail is not None
-    p_value = _p_values(score, tail)
-    alarm = false_discovery_control(p_value) <= options.false_discovery_rate
-    left_out = _oddest(score, tail.odd.number)
-    return Found(cross_fit, tuple(scores), p_value, alarm, tuple(rounds), left_out, sampled, tail.odd, options)
+        scores.append(cross_fit.scores(batches, part))
+        judgement = Judgement.of(scores, options.contamination, outlying)
+    aside = oddest(judgement.alarm_score, judgement.odd.number)
+    alarm = false_discovery_control(judgement.p_value) <= options.false_discovery_rate
+    return Found(cross_fit, tuple(scores), tuple(rounds), judgement, alarm, aside, sampled, options)
 
 
 def odd_rows(detector: Any, batches: Batches, n_rows: int, callback: Callback | None) -> BoolArray:
-    """The rows that stand out among those to learn from, shape (N,), after one round; none where rows are few."""
+    """The rows among those to learn from that are better left out, shape (N,), after two rounds; none of few rows."""
     if n_rows < FEWEST_ROWS:
         return np.zeros(n_rows, np.bool_)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MaskdiffWarning)  # given once, by the model that is kept
         ties = RowTies(detector._row_keys(batches))
-    return search(detector, batches, ties, FindOptions(), callback=callback, most_rounds=1).left_out
+    judgement = search(detector, batches, ties, FindOptions(), callback=callback, most_rounds=2).judgement
+    return oddest(judgement.alarm_score, _n_aside(judgement, _ASIDE_IN_FIT, FindOptions()))
 
 
-def tail_of(score: FloatArray, contamination: float | str) -> TailCounts:
-    """How many rows are odd, and how likely each is: decided by the scores, or by the share that is given."""
-    return TailCounts.of(score, None if isinstance(contamination, str) else round(contamination * len(score)))
+def _n_aside(judgement: Judgement, share: float, options: FindOptions) -> int:
+    """How many rows not to learn from: so many, or all that are odd; none where none is."""
+    return max(int(share * len(judgement.score)), judgement.odd.number) if options.contamination else 0
 
 
 def _check_number(n: int) -> None:
@@ -193,32 +206,3 @@ def _sample(n: int, most: int, seed: int) -> BoolArray:
         chosen[:] = False
         chosen[np.random.default_rng(seed).choice(n, most, replace=False)] = True
     return chosen
-
-
-def _oddest(score: FloatArray, number: int) -> BoolArray:
-    """The rows with the highest scores, at most so many: of equal ones all or none."""
-    known = np.where(np.isnan(score), -np.inf, score)
-    if not 0 < number < len(known):
-        return np.zeros(len(known), np.bool_)
-    oddest: BoolArray = known > np.partition(known, -number - 1)[-number - 1]
-    return oddest
-
-
-def _same(before: BoolArray, after: BoolArray) -> bool:
-    return int((before ^ after).sum()) <= _SAME * max(int(before.sum()), 1)
-
-
-def _p_values(score: FloatArray, tail: TailCounts) -> FloatArray:
-    """Which share of the normal rows is expected to score at least as high as each row, shape (N,).
-
-    The scores of the first round say how many normal rows are among the odd ones: it alone treated all rows alike.
-    """
-    judged = ~np.isnan(score)
-    normal = tail.normal * judged
-    order = np.argsort(-np.where(judged, score, -np.inf), kind="stable")
-    ordered = score[order]
-    cumulated = np.cumsum(normal[order])
-    last = np.searchsorted(-ordered, -ordered, side="right") - 1  # equal scores have equal p-values
-    p_value = np.ones(len(score))
-    p_value[order] = np.clip(cumulated[last], _LEAST_EXPECTED, None) / max(float(normal.sum()), 1.0)
-    return np.where(judged, np.minimum(p_value, 1.0), 1.0)

@@ -1,9 +1,7 @@
 """How many rows are odd, decided by the scores alone: how heavy their upper tail is for what their bulk suggests.
 
-The bulk is fitted by two families: a + b (exp(g z) - 1) / g, z standard normal, from a normal distribution (g = 0) to a
-lognormal one, as skewed as the bulk itself is; and a power law, whose tail is heavier. Continued upwards each says how
-many normal rows to expect above any score; what is there beyond that number is odd. Where the bulk ends nobody knows,
-so that several ends are tried. N rows.
+A power law is fitted to the upper bulk and continued upwards: a heavy tail, for some normal rows are rare without being
+wrong. It says how many normal rows to expect above any score; the rows beyond that number are odd. N rows.
 """
 
 from __future__ import annotations
@@ -13,54 +11,29 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.stats import false_discovery_control
 
 from maskdiff.codes import FloatArray
 
-# From where to where the scores are fitted, as shares of all rows.
-_BULKS = ((0.02, 0.6), (0.02, 0.75), (0.02, 0.85), (0.1, 0.75))
-_UPPER_BULKS = ((0.5, 0.85), (0.6, 0.9))
-_LOWER_HALF = (0.02, 0.45)
-# A fit needs no more points than these, and may be skewed as much as that.
-_POINTS, _SKEWS = 200, np.linspace(0.0, 1.2, 25)
-# A tail may expect so many times too few rows; the least number of odd ones allows for it.
-_MISFIT = 1.25
+# From where to where the scores are fitted, as shares of all rows, and at how many points. Where the tail is more than
+# so many times heavier by the first bulk than by the second, odd rows are so many that they are in it.
+_BULK, _LOWER_BULK, _POINTS = (0.6, 0.9), (0.4, 0.75), 200
+_HEAVIER = 2.0
+# Once it is known about how many rows are odd, the bulk of the others is fitted again, so many times.
+_REFITS = 3
 # More odd rows than this share are not odd but another kind of normal.
 MOST_ODD = 0.3
 # Scores up to here are those of normal rows.
 _SURELY_NORMAL = 0.65
 # Scores that are closer than this say the same: where nearly all rows are alike, the differences between models are all
 # that is left.
-_LEAST_SCALE = 0.02
-
-
-@dataclass(frozen=True)
-class SkewedTail:
-    """Scores of normal rows are a + b (exp(g z) - 1) / g."""
-
-    a: float
-    b: float
-    g: float
-
-    @classmethod
-    def of(cls, ordered: FloatArray, bulk: tuple[float, float], odd_share: float = 0.0) -> SkewedTail:
-        """Fitted to this part of the normal scores; all are in order, and the highest `odd_share` are not normal."""
-        share = np.linspace(*bulk, _POINTS)
-        quantile, z = np.quantile(ordered, share * (1 - odd_share)), norm.ppf(share)
-        fits = [(*_line(_skewed(z, g), quantile), float(g)) for g in _SKEWS]
-        _, a, b, g = min(fits)
-        return cls(a, max(b, _LEAST_SCALE), g)
-
-    def share_above(self, scores: FloatArray) -> FloatArray:
-        """The share of normal rows that score at least this high, shape (n,).
-
-        >>> SkewedTail(a=1.0, b=0.5, g=0.0).share_above(np.array([1.0, 2.0])).round(3).tolist()
-        [0.5, 0.023]
-        """
-        x = (scores - self.a) / self.b
-        z = x if self.g == 0 else np.log(np.maximum(1 + self.g * x, 1e-300)) / self.g
-        above: FloatArray = norm.sf(z)
-        return above
+LEAST_SCALE = 0.02
+# Nothing is more certain than this: so many normal rows are to be expected above any score.
+_LEAST_EXPECTED = 0.01
+# Most odd rows score like normal ones. The interval of their number allows that only one in so many stands out, and
+# that this share of all rows is odd without a trace; of the rows selected at a rate of 10% it counts four fifths.
+_HIDDEN, _WITHOUT_TRACE = 8, 0.05
+_RATE, _SURE = 0.1, 0.8
 
 
 @dataclass(frozen=True)
@@ -72,12 +45,12 @@ class PowerTail:
     origin: float = 0.0
 
     @classmethod
-    def of(cls, ordered: FloatArray, bulk: tuple[float, float], odd_share: float = 0.0) -> PowerTail:
-        """Fitted to this part of the normal scores; all are in order, and the highest `odd_share` are not normal."""
+    def of(cls, ordered: FloatArray, odd_share: float = 0.0, bulk: tuple[float, float] = _BULK) -> PowerTail:
+        """Fitted to this part of scores that are in order, of which the highest `odd_share` are not normal."""
         share, origin = np.linspace(*bulk, _POINTS), min(0.0, float(ordered[0]))
-        distance = np.log(np.maximum(np.quantile(ordered, share * (1 - odd_share)) - origin, _LEAST_SCALE))
-        _, a, b = _line(-np.log1p(-share), distance)
-        return cls(a, max(b, _LEAST_SCALE), origin)
+        distance = np.log(np.maximum(np.quantile(ordered, share * (1 - odd_share)) - origin, LEAST_SCALE))
+        a, b = _line(-np.log1p(-share), distance)
+        return cls(a, max(b, LEAST_SCALE), origin)
 
     def share_above(self, scores: FloatArray) -> FloatArray:
         """The share of normal rows that score at least this high, shape (n,).
@@ -85,7 +58,7 @@ class PowerTail:
         >>> PowerTail(a=0.0, b=0.5).share_above(np.array([1.0, 2.0])).round(3).tolist()
         [1.0, 0.25]
         """
-        distance = np.log(np.maximum(scores - self.origin, _LEAST_SCALE))
+        distance = np.log(np.maximum(scores - self.origin, LEAST_SCALE))
         above: FloatArray = np.exp(np.minimum((self.a - distance) / self.b, 0.0))
         return above
 
@@ -101,23 +74,36 @@ class OddEstimate:
     def __str__(self) -> str:
         return f"{self.number:,} ({self.low:,} to {self.high:,})"
 
+    @classmethod
+    def of(cls, n_standing_out: int, p_value: FloatArray) -> OddEstimate:
+        """From the number of rows beyond what the bulk lets expect, and the p-values of all rows, (N,).
+
+        >>> OddEstimate.of(40, np.repeat([1e-6, 0.5], [20, 980]))
+        OddEstimate(number=40, low=16, high=370)
+        """
+        n = len(p_value)
+        n_selected = int((false_discovery_control(p_value) <= _RATE).sum()) if n else 0
+        number = max(n_standing_out, n_selected)
+        high = min(math.ceil(_HIDDEN * number + _WITHOUT_TRACE * n), n)
+        return cls(number, int(_SURE * n_selected), max(high, number))
+
 
 NONE_ODD = OddEstimate(0, 0, 0)
 
 
 @dataclass(frozen=True, eq=False)
 class TailCounts:
-    """What the scores of N rows say: how many of them are odd, and how likely each is normal, shape (N,).
+    """What the scores of N rows say: how many stand out, and how likely each row is normal, shape (N,).
 
     The chances of the rows above a score add up to the number of normal rows that the bulk lets expect there.
     """
 
-    odd: OddEstimate
+    n_odd: int
     normal: FloatArray
 
     @classmethod
     def of(cls, scores: FloatArray, n_odd: int | None = None) -> TailCounts:
-        """From the scores of all rows, each by a model that did not see it; NaN where there is no evidence.
+        """From the scores of all rows, each by models that did not see it; NaN where there is no evidence.
 
         `n_odd` is how many rows are odd, where that is known.
         """
@@ -125,16 +111,25 @@ class TailCounts:
         order = judged[np.argsort(scores[judged], kind="stable")]
         ordered, normal = scores[order], np.ones(len(scores))
         if not len(order):
-            return cls(NONE_ODD, normal)
-        upper = UpperScores.of(ordered)
-        # Once it is known about how many are odd, the bulk of the others can be told from them.
-        number = _estimate(ordered, upper, upper.expected(ordered, 0.0)).number if n_odd is None else n_odd
-        expected = upper.expected(ordered, number / len(order))
-        odd = _estimate(ordered, upper, expected) if n_odd is None else OddEstimate(n_odd, n_odd, n_odd)
-        # The heavier of the two families; of a family no fit that goes far astray.
-        likely = np.maximum(np.median(expected[: len(_BULKS)], axis=0), expected[-1])
-        normal[order[upper.first :]] = np.repeat(upper.chances(likely, odd.number), upper.counts)
-        return cls(odd, normal)
+            return cls(0, normal)
+        upper, number = UpperScores.of(ordered), n_odd or 0
+        bulk = _LOWER_BULK if _reaches_bulk(ordered) else _BULK
+        for _ in range(_REFITS if n_odd is None else 0):
+            number = upper.n_odd(ordered, number, bulk)
+        expected = upper.expected(ordered, number)
+        normal[order[upper.first :]] = np.repeat(upper.chances(expected, n_odd), upper.counts)
+        return cls(number, normal)
+
+    def p_values(self, scores: FloatArray) -> FloatArray:
+        """Which share of the normal rows is expected to score at least as high as each of the same rows, (N,)."""
+        judged = ~np.isnan(scores)
+        normal = self.normal * judged
+        order = np.argsort(-np.where(judged, scores, -np.inf), kind="stable")
+        ordered, cumulated = scores[order], np.cumsum(normal[order])
+        last = np.searchsorted(-ordered, -ordered, side="right") - 1  # equal scores have equal p-values
+        p_value = np.ones(len(scores))
+        p_value[order] = np.clip(cumulated[last], _LEAST_EXPECTED, None) / max(float(normal.sum()), 1.0)
+        return np.where(judged, np.minimum(p_value, 1.0), 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,66 +148,47 @@ class UpperScores:
     def of(cls, ordered: FloatArray) -> UpperScores:
         """Of scores that are in order."""
         n, median = len(ordered), float(ordered[len(ordered) // 2])
-        usual = max(median + _LEAST_SCALE, float(ordered[int(_SURELY_NORMAL * n)]))
+        usual = max(median + LEAST_SCALE, float(ordered[int(_SURELY_NORMAL * n)]))
         first = int(np.searchsorted(ordered, usual, side="right"))
         values, counts = np.unique(ordered[first:], return_counts=True)
         return cls(values, counts, np.cumsum(counts[::-1])[::-1], first)
 
-    def expected(self, ordered: FloatArray, odd_share: float) -> FloatArray:
-        """How many normal rows each tail lets expect at or above each score, shape (tails, V)."""
-        tails = [SkewedTail.of(ordered, bulk, odd_share).share_above(self.values) for bulk in _BULKS]
-        tails += [PowerTail.of(ordered, bulk, odd_share).share_above(self.values) for bulk in _UPPER_BULKS]
-        expected: FloatArray = len(ordered) * (1 - odd_share) * np.stack(tails)
+    def expected(self, ordered: FloatArray, n_odd: int, bulk: tuple[float, float] = _BULK) -> FloatArray:
+        """How many normal rows to expect at or above each score where `n_odd` rows are not normal, shape (V,)."""
+        tail = PowerTail.of(ordered, n_odd / len(ordered), bulk)
+        expected: FloatArray = (len(ordered) - n_odd) * tail.share_above(self.values)
         return expected
 
-    def odd(self, expected: FloatArray, deviations: float) -> float:
-        """How many more rows there are above a score than expected, and so many deviations, where that is most."""
-        more = self.above - expected - deviations * np.sqrt(expected)
-        return max(0.0, float(more.max(initial=0.0)))
+    def n_odd(self, ordered: FloatArray, before: int, bulk: tuple[float, float]) -> int:
+        """How many more rows there are above a score than expected and one deviation, where that is most.
 
-    def chances(self, expected: FloatArray, n_odd: int) -> FloatArray:
+        Only beyond the bulk that was fitted, `before` rows being taken for odd: inside of it a fit is off by chance.
+        """
+        expected = self.expected(ordered, before, bulk)
+        beyond = self.above <= before + (1 - bulk[1]) * (len(ordered) - before)
+        more = (self.above - expected - np.sqrt(expected))[beyond]
+        return round(min(MOST_ODD * len(ordered), max(0.0, float(more.max(initial=0.0)))))
+
+    def chances(self, expected: FloatArray, most_odd: int | None = None) -> FloatArray:
         """How likely a row with each score is normal, shape (V,).
 
-        The chances of all rows above a score add up to the expected number, as far as at most `n_odd` rows are odd, and
-        a row that is normal counts as one.
+        The chances of all rows above a score add up to the expected number, as far as at most `most_odd` rows are odd,
+        and a row that is normal counts as one.
         """
         above = self.above[::-1]
-        odd = np.clip(above - expected[::-1], 0, np.minimum(n_odd, above))
+        odd = np.clip(above - expected[::-1], 0, above if most_odd is None else np.minimum(most_odd, above))
         normal = np.maximum.accumulate(above - np.maximum.accumulate(odd))
         chances: FloatArray = np.diff(normal, prepend=0.0)[::-1] / self.counts
         return chances
 
 
-def _estimate(ordered: FloatArray, upper: UpperScores, expected: FloatArray) -> OddEstimate:
-    """How many more rows there are than expected: the median of all tails, the least that one finds, and the most.
-
-    The most are those by which the upper half is heavier than the lower one, as if normal scores were symmetric, and as
-    many again: odd rows that score like normal ones are in no tail.
-    """
-    limit = MOST_ODD * len(ordered)
-    number = round(min(limit, float(np.median([upper.odd(one, 1.0) for one in expected]))))
-    low = int(min(upper.odd(_MISFIT * one, 2.0) for one in expected))
-    high = max(max(upper.odd(one, -1.0) for one in expected), 2 * _asymmetry(ordered))
-    return OddEstimate(number, min(low, number), max(math.ceil(min(high, limit)), number))
+def _reaches_bulk(ordered: FloatArray) -> bool:
+    """Whether odd rows are in the upper bulk, so that the lower one has to say how many they are."""
+    return PowerTail.of(ordered).b > _HEAVIER * PowerTail.of(ordered, bulk=_LOWER_BULK).b
 
 
-def _asymmetry(ordered: FloatArray) -> float:
-    """How many more rows there are far above the median than as far below it, where that is most."""
-    n, median = len(ordered), float(np.median(ordered))
-    share = np.linspace(*_LOWER_HALF, _POINTS)
-    mirrored = 2 * median - np.quantile(ordered, share)
-    far = mirrored > median + _LEAST_SCALE
-    more = (n - np.searchsorted(ordered, mirrored, side="right")) - share * n
-    return float(np.where(far, more, 0.0).max(initial=0.0))
-
-
-def _skewed(z: FloatArray, g: float) -> FloatArray:
-    return z if g == 0 else np.expm1(g * z) / g
-
-
-def _line(x: FloatArray, y: FloatArray) -> tuple[float, float, float]:
-    """Squared error, intercept and slope of the least-squares line."""
+def _line(x: FloatArray, y: FloatArray) -> tuple[float, float]:
+    """Intercept and slope of the least-squares line."""
     dx = x - x.mean()
     slope = float((dx * y).sum() / (dx * dx).sum())
-    a = float(y.mean() - slope * x.mean())
-    return float(((y - a - slope * x) ** 2).sum()), a, slope
+    return float(y.mean() - slope * x.mean()), slope

@@ -21,7 +21,7 @@ MOST_EXCESS = float(-np.log(1e-7))
 # This part of the numbers at either end is its tail.
 _TAIL = 0.1
 # The shape of a tail is drawn to this one as if so many further numbers had it, for a few numbers tell little.
-_USUAL_SHAPE, _USUAL_WEIGHT = 0.5, 10
+USUAL_SHAPE, _USUAL_WEIGHT = 0.5, 10
 # A lighter tail would make a number impossible that is only far out, a heavier one has no mean.
 _LIGHTEST, _HEAVIEST = 0.03, 0.9
 
@@ -41,9 +41,14 @@ class Tail:
 
         It is bounded by `MOST_EXCESS`, which it reaches slowly, so that of two numbers the further one costs more.
         """
-        with np.errstate(over="ignore"):
-            nats = np.log1p(self.shape * (distance / self.scale)) / self.shape
+        nats = self.nats(distance)
         return 1 / np.hypot(1 / np.maximum(nats, 1e-300), 1 / MOST_EXCESS) * (nats > 0)
+
+    def nats(self, distance: FloatArray) -> FloatArray:
+        """The same without a bound; a tail of negative shape ends, and beyond its end nothing is possible."""
+        with np.errstate(over="ignore", divide="ignore"):
+            nats: FloatArray = np.log1p(np.maximum(self.shape * (distance / self.scale), -1.0)) / self.shape
+        return nats
 
     def is_sound(self) -> bool:
         """Whether it can have been learned; one from a file may be anything."""
@@ -141,5 +146,5 @@ def tail_shape(distance: FloatArray, counts: NDArray[np.int64]) -> float:
         mean, weighted = float(distance @ counts) / n, float((distance * share_above) @ counts) / n
         if mean > 2 * weighted * (1 + 1e-9):
             found = 2 - mean / (mean - 2 * weighted)
-    shape = (n * found + _USUAL_WEIGHT * _USUAL_SHAPE) / (n + _USUAL_WEIGHT)
+    shape = (n * found + _USUAL_WEIGHT * USUAL_SHAPE) / (n + _USUAL_WEIGHT)
     return float(np.clip(shape, _LIGHTEST, _HEAVIEST))

@@ -9,7 +9,7 @@ probability; and of keys a random part of the values is watched.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -244,6 +244,15 @@ class TableStatistics:
         places = self.header.places(table, self.columns, [*self.requested, *self.dropped])
         for name, place in places.items():
             self.columns[name].watch(self._typed(column_of(table, place, name)))
+
+    def numbers(self, table: Table, names: Collection[str]) -> Iterator[tuple[str, FloatArray]]:
+        """These columns of a table, which were learned to hold numbers; NaN where a cell holds none."""
+        assert self.header is not None
+        places = self.header.places(table, self.columns, [*self.requested, *self.dropped])
+        for name in names:
+            column, column_type = self._typed(column_of(table, places[name], name)), self.columns[name].type
+            assert isinstance(column_type, NumericType)
+            yield name, np.full(table.n_rows, np.nan) if column.is_empty else column_type.numbers(column)
 
     def _typed(self, column: Column) -> Column:
         column, found = self.missing.applied(column), self.text_types.get(column.name)
