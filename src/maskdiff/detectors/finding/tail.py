@@ -19,6 +19,8 @@ from maskdiff.codes import FloatArray
 # so many times heavier by the first bulk than by the second, odd rows are so many that they are in it.
 _BULK, _LOWER_BULK, _POINTS = (0.6, 0.9), (0.4, 0.75), 200
 _HEAVIER = 2.0
+# The same as shares of the rows that do not score like most, where most are more than begin the bulk, but not all.
+_OF_OTHERS, _NEARLY_ALL = (0.1, 0.75), 0.99
 # Once it is known about how many rows are odd, the bulk of the others is fitted again, so many times.
 _REFITS = 3
 # More odd rows than this share are not odd but another kind of normal.
@@ -47,7 +49,7 @@ class PowerTail:
     @classmethod
     def of(cls, ordered: FloatArray, odd_share: float = 0.0, bulk: tuple[float, float] = _BULK) -> PowerTail:
         """Fitted to this part of scores that are in order, of which the highest `odd_share` are not normal."""
-        share, origin = np.linspace(*bulk, _POINTS), min(0.0, float(ordered[0]))
+        share, origin = np.linspace(*_beyond_equal(ordered, bulk), _POINTS), min(0.0, float(ordered[0]))
         distance = np.log(np.maximum(np.quantile(ordered, share * (1 - odd_share)) - origin, LEAST_SCALE))
         a, b = _line(-np.log1p(-share), distance)
         return cls(a, max(b, LEAST_SCALE), origin)
@@ -180,6 +182,16 @@ class UpperScores:
         normal = np.maximum.accumulate(above - np.maximum.accumulate(odd))
         chances: FloatArray = np.diff(normal, prepend=0.0)[::-1] / self.counts
         return chances
+
+
+def _beyond_equal(ordered: FloatArray, bulk: tuple[float, float]) -> tuple[float, float]:
+    """The bulk, or where most rows score the same a part of the others: equal scores do not say how scores thin out."""
+    median = float(ordered[len(ordered) // 2])
+    equal = float(np.searchsorted(ordered, median + LEAST_SCALE, side="right") / len(ordered))
+    if not _BULK[0] < equal < _NEARLY_ALL:
+        return bulk
+    low, high = (equal + share * (1 - equal) for share in _OF_OTHERS)
+    return max(bulk[0], low), max(bulk[1], high)
 
 
 def _reaches_bulk(ordered: FloatArray) -> bool:
