@@ -74,3 +74,22 @@ def test_no_fields_have_no_places():
     layout = Layout(np.array([], dtype=np.int64))
     assert layout.size == 0
     assert layout.one_hot(torch.empty(3, 0, dtype=torch.int64)).shape == (3, 0)
+
+
+@given(SIZES)
+def test_log_probabilities_and_their_gradients_are_those_of_a_softmax_over_each_field(sizes):
+    layout, generator = Layout(np.array(sizes)), torch.Generator().manual_seed(0)
+    logits = torch.randn(3, layout.size, generator=generator, dtype=torch.float64)
+    logits[1, layout.positions(torch.zeros(1, len(sizes), dtype=torch.int64))[0, 0]] = 900.0  # the others vanish
+    logits = logits.masked_fill(layout.padding_P, -1e4).requires_grad_()
+    codes = torch.stack([torch.randint(size, (3,), generator=generator) for size in sizes], dim=1)
+    weight = torch.randn(3, len(sizes), generator=generator, dtype=torch.float64)
+    parts = [logits[:, places].log_softmax(dim=1) for places in slow_positions(layout, sizes)]
+    expected = torch.stack([part.gather(1, codes[:, [j]])[:, 0] for j, part in enumerate(parts)], dim=1)
+    (slow,) = torch.autograd.grad((expected * weight).sum(), logits)
+
+    found = layout.log_prob(logits, codes)
+    (gradient,) = torch.autograd.grad((found * weight).sum(), logits)
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(gradient, slow)
+    torch.testing.assert_close(layout.log_prob(logits.detach(), codes), expected.detach())

@@ -7,10 +7,13 @@ are only as many blocks as there are size classes. R rows, F fields, P positions
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 _VANISHING = 1e-30
 
@@ -74,6 +77,18 @@ class Layout(nn.Module):
         empty = torch.zeros(len(codes_RF), self.size, device=codes_RF.device)
         return empty.scatter_(1, self.positions(codes_RF), 1.0)
 
+    def log_prob(self, logits_RP: Tensor, codes_RF: Tensor) -> Tensor:
+        """The log-probability that these logits give to each field's code, shape (R, F)."""
+        place_RF = self.positions(codes_RF)
+        if not logits_RP.requires_grad or logits_RP.device.type != "cpu":
+            return logits_RP.gather(1, place_RF) - self.log_sum_exp(logits_RP)
+        answer_RF: Tensor = _LogProb.apply(logits_RP, place_RF, self)  # type: ignore[no-untyped-call]
+        return answer_RF
+
+    def log_odds(self, logits_RP: Tensor, codes_RF: Tensor) -> Tensor:
+        """By how much the logit of each field's likeliest code is above that of its code, shape (R, F)."""
+        return self.largest(logits_RP)[0] - logits_RP.gather(1, self.positions(codes_RF))
+
     def log_sum_exp(self, logits_RP: Tensor) -> Tensor:
         """log of the sum of exp over each field's codes, shape (R, F)."""
         if not logits_RP.requires_grad and logits_RP.numel():
@@ -101,3 +116,21 @@ class Layout(nn.Module):
         begin, width, n = block
         block_RWN: Tensor = values_RP[:, begin : begin + width * n].unflatten(1, (width, n))
         return block_RWN
+
+
+class _LogProb(torch.autograd.Function):
+    """What `Layout.log_prob` gives while training on a CPU. Its own gradient is faster than those of its parts."""
+
+    @staticmethod
+    def forward(ctx: Any, logits_RP: Tensor, place_RF: Tensor, layout: Layout) -> Tensor:
+        total_RF = layout.log_sum_exp(logits_RP.detach())
+        ctx.save_for_backward(logits_RP, place_RF, total_RF, layout.field_P)
+        return logits_RP.gather(1, place_RF) - total_RF
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient_RF: Tensor) -> tuple[Tensor, None, None]:
+        logits_RP, place_RF, total_RF, field_P = ctx.saved_tensors
+        share_RP = (logits_RP - total_RF.index_select(1, field_P)).exp_()
+        share_RP.mul_(gradient_RF.neg().index_select(1, field_P))
+        return share_RP.scatter_add_(1, place_RF, gradient_RF), None, None

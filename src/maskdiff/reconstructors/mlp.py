@@ -122,16 +122,15 @@ class MaskedMLP(nn.Module):
     def log_prob(self, views: MaskedViews, first: tuple[Tensor, Tensor] | None = None) -> Tensor:
         """log p(true code | visible cells), shape (B, K, F)."""
         logits_RP = self.logits(views, first or self.first_layer())
-        place_BKF = self.layout.positions(views.codes_BF).unsqueeze(1).expand(-1, views.n_views, -1)
-        true_RF = logits_RP.gather(1, place_BKF.flatten(0, 1))
-        log_prob_RF = true_RF - self.layout.log_sum_exp(logits_RP)
+        codes_BKF = views.codes_BF.unsqueeze(1).expand(-1, views.n_views, -1)
+        log_prob_RF = self.layout.log_prob(logits_RP, codes_BKF.flatten(0, 1))
         return log_prob_RF.view(views.n_rows, views.n_views, log_prob_RF.shape[1])
 
     def log_odds(self, views: MaskedViews, first: tuple[Tensor, Tensor]) -> Tensor:
         """log p(likeliest code) - log p(true code), shape (B, K, F)."""
         logits_RP = self.logits(views, first)
-        place_BKF = self.layout.positions(views.codes_BF).unsqueeze(1).expand(-1, views.n_views, -1)
-        odds_RF = self.layout.largest(logits_RP)[0] - logits_RP.gather(1, place_BKF.flatten(0, 1))
+        codes_BKF = views.codes_BF.unsqueeze(1).expand(-1, views.n_views, -1)
+        odds_RF = self.layout.log_odds(logits_RP, codes_BKF.flatten(0, 1))
         return odds_RF.view(views.n_rows, views.n_views, odds_RF.shape[1])
 
     def shared_views(
@@ -153,9 +152,8 @@ class MaskedMLP(nn.Module):
                 x_BH = self._deeper(x_BH.add_(base_H), views.mask_rate[0, k])
                 layout, places = parts_K[k]
                 logits_BP = functional.linear(x_BH, self.head.weight.index_select(0, places), bias_P[places])
-                true_BF = logits_BP.gather(1, layout.positions(codes_BF[:, hidden_K[k]]))
-                of_hidden = layout.largest(logits_BP)[0] - true_BF if odds else true_BF - layout.log_sum_exp(logits_BP)
-                answer_KBF[k, rows][:, hidden_K[k]] = of_hidden
+                answer = layout.log_odds if odds else layout.log_prob
+                answer_KBF[k, rows][:, hidden_K[k]] = answer(logits_BP, codes_BF[:, hidden_K[k]])
         return answer_KBF.transpose(0, 1)
 
     def _hidden_parts(self, hidden_KF: Tensor) -> tuple[list[Tensor], list[tuple[Layout, Tensor]]]:
@@ -187,16 +185,12 @@ class MaskedMLP(nn.Module):
             if len(views.visible) == views.n_rows:  # some values may be unseen, and then no context
                 cells_BFH = cells_BFH * views.visible.any(dim=1).unsqueeze(2)
             return ((~views.hidden[0]).to(table_PH.dtype) @ cells_BFH).flatten(0, 1)
-        if self.layout.size <= self.product_gain * shape[2]:
-            shown_BKP = views.visible.index_select(2, self.layout.field_P) * self.layout.one_hot(
-                views.codes_BF
-            ).unsqueeze(1)
-            return shown_BKP.flatten(0, 1) @ table_PH
-        place_BKF = self.layout.positions(views.codes_BF).unsqueeze(1).expand(shape)
-        weights = views.visible.expand(shape).to(table_PH.dtype)
-        return functional.embedding_bag(
-            place_BKF.flatten(0, 1), table_PH, mode="sum", per_sample_weights=weights.flatten(0, 1)
-        )
+        place_RF = self.layout.positions(views.codes_BF).unsqueeze(1).expand(shape).flatten(0, 1)
+        shown_RF = views.visible.expand(shape).flatten(0, 1).to(table_PH.dtype)
+        if self.layout.size > self.product_gain * shape[2]:
+            return functional.embedding_bag(place_RF, table_PH, mode="sum", per_sample_weights=shown_RF)
+        shown_RP = table_PH.new_zeros(len(place_RF), self.layout.size)
+        return shown_RP.scatter_(1, place_RF, shown_RF) @ table_PH
 
 
 @dataclass(eq=False)
