@@ -7,7 +7,9 @@ import shutil
 
 import pytest
 
+from maskdiff.cli import output
 from maskdiff.detectors import TableDetector
+from maskdiff.progress import Progress
 
 from .running import call
 
@@ -137,3 +139,13 @@ def test_an_interruption_while_rows_go_to_a_pipe_says_they_may_be_incomplete(hom
     monkeypatch.setattr(TableDetector, "judge", interrupted)
     said = call("score", model, home / "new.csv")
     assert said.err == "interrupted: what went to standard output may be incomplete\n"
+
+
+def test_of_the_many_stages_of_a_search_the_latest_are_shown(monkeypatch):
+    bars = output._bars()
+    monkeypatch.setattr(output, "_bars", lambda: bars)
+    monkeypatch.setattr(output.Output, "shows_bars", True)
+    with output.Output().progress() as draw:
+        for number in range(9):
+            draw(Progress(f"stage {number}", 1, 2))
+        assert [task.description for task in bars.tasks if task.visible] == [f"stage {n}" for n in range(5, 9)]
