@@ -18,6 +18,7 @@ from maskdiff import (
     load,
     save,
 )
+from maskdiff.cli.inspect import _settings
 from maskdiff.errors import SettingError
 
 COLUMNS = [f"c{j}" for j in range(9)]
@@ -114,6 +115,17 @@ def test_a_model_file_keeps_every_effort(detector, rows, tmp_path):
         old, new = (one.with_effort(effort) for one in (detector, again))
         assert old.threshold() == new.threshold()
         np.testing.assert_allclose(old.judge(rows).alarm_score, new.judge(rows).alarm_score)
+
+
+def test_the_effort_is_said_in_words(detector):
+    said = _settings(detector.with_effort("alarms"))["effort"]
+    assert said.startswith("alarms: a first look (single_cells), the whole grid for rows above ")
+    assert _settings(detector.with_effort("full"))["effort"] == "full: the whole grid for every row"
+
+
+def test_where_rows_repeat_the_whole_grid_judges_all_of_them(unfitted):
+    few = pd.concat([rows_of(60, 0)] * 20, ignore_index=True)
+    assert sklearn.clone(unfitted).fit(few).judge(few.head(3)).looks is None
 
 
 def test_with_effort_leaves_the_detector_as_it_is(detector):

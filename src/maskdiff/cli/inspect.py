@@ -85,7 +85,7 @@ def _settings(detector: TableDetector) -> dict[str, Any]:
     hidden = ("progress", "device", "columns")
     settings = {name: value for name, value in detector.get_params(deep=False).items() if name not in hidden}
     settings |= {"probes": detector.probes_, "reconstructor": detector.reconstructor_}
-    settings |= {"evidence": "; ".join(detector.evidence_.describe())}
+    settings |= {"evidence": "; ".join(detector.evidence_.describe()), "effort": detector.describe_effort()}
     return {
         name: value if isinstance(value, str | int | float | None) else repr(value) for name, value in settings.items()
     }

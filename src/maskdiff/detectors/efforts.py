@@ -107,6 +107,14 @@ class Efforts:
         other._adopt_effort(false_alarm_rate)
         return other
 
+    def describe_effort(self) -> str:
+        """The effort in words: what the first look is, if there is one, and which rows get the whole grid."""
+        if self.cascade_ is None:
+            return f"{self.effort}: the whole grid for every row"
+        sources = ", ".join(dict.fromkeys(term.source for term in self.cascade_.look.terms))
+        above = f"rows above {self.cascade_.cutoff:.4g} in it"
+        return f"{self.effort}: a first look ({sources}), the whole grid for {above}"
+
     def _looks_to_state(self) -> State:
         """The first looks, as plain values and tensors."""
         states = {name: look.to_state() for name, look in self.looks_.items()}
