@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maskdiff.codes import Codes
+from maskdiff.codes import Codes, Field
 from maskdiff.detectors import Detector
 from maskdiff.evidence import NearestRows
 from maskdiff.masking import as_rows
@@ -35,8 +35,22 @@ def nearest_rows(detector: Detector, alarms: Sequence[Alarm]) -> list[tuple[Norm
     rows = Codes(np.stack(codes), schema)
     places, _ = source.nearest(as_rows(rows, device=source.codes_NF.device))
     near = source.codes_NF[places[:, :N_NEAREST]].cpu().numpy()
-    texts = [[label_text(field, label) for label in field.labels] for field in schema]
+    texts = [_texts(field) for field in schema]
     return [
         tuple(NormalRow(tuple((j, texts[j][one[j]]) for j in np.flatnonzero(one != row).tolist())) for one in found)
         for row, found in zip(rows.values, near, strict=True)
     ]
+
+
+def _texts(field: Field) -> list[str]:
+    """The labels of a field as the page shows them.
+
+    The first bin of many numbers holds the lowest alone: that of one row, so that the bin above stands for both.
+
+    >>> _texts(Field("age", "number", ("18", "(18, 30]", "(30, 99]"), (1, 5, 5), ordered=True))
+    ['18 to 30', '18 to 30', '30 to 99']
+    """
+    texts = [label_text(field, label) for label in field.labels]
+    if field.ordered and len(texts) > 1 and " to " in texts[1] and " to " not in texts[0]:
+        texts[0] = texts[1]
+    return texts
