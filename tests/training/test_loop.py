@@ -28,9 +28,10 @@ class Listening(nn.Module):
     def __init__(self):
         super().__init__()
         self.number = nn.Parameter(torch.zeros(()))
-        self.shown, self.values = [], []
+        self.shown, self.values, self.looks = [], [], 0
 
     def log_prob(self, views):
+        self.looks += not self.training
         if self.training:
             self.shown.append(views)
             self.values.append(float(self.number.detach()))
@@ -100,6 +101,16 @@ def test_progress_is_reported_at_every_look_and_at_the_end():
     train_listening(codes, settings=Training(Steps(25), look_every=10), held_out=codes, callback=looks.append)
     assert [(look.stage, look.done, look.total) for look in looks] == [("training", n, 25) for n in (10, 20, 25)]
     assert all(look.loss is not None and look.held_out_loss is not None for look in looks)
+
+
+@pytest.mark.parametrize(
+    ("stop", "callback", "looks"), [(Steps(20), None, 0), (Steps(20), list, 2), (HeldOutLoss(at_most=20), None, 2)]
+)
+def test_a_held_out_loss_is_computed_only_where_it_is_shown_or_ends_the_training(stop, callback, looks):
+    codes = random_codes(50, [3] * 4)
+    settings = Training(stop, look_every=10, average=0.0)
+    network, _ = train_listening(codes, settings=settings, held_out=codes, callback=callback and (lambda _: None))
+    assert network.looks == looks
 
 
 def test_without_held_out_rows_no_held_out_loss_is_reported():

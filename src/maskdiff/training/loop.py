@@ -65,7 +65,9 @@ def train(
     average = copy.deepcopy(network).eval().requires_grad_(False) if settings.average else None
     trained = average or network
     state = RunState(network, average, optimiser, batches, device)
-    held_out_loss = _held_out_loss(held_out, objective, schedule, seed, device)
+    # Where nobody is shown the loss and it decides nothing, it is not computed.
+    wanted = callback is not None or settings.tunes
+    held_out_loss = _held_out_loss(held_out, objective, schedule, seed, device) if wanted else None
     eager_step = _TrainingStep(network, optimiser, objective, schedule)
     take_step = eager_step if record is None else replay_packed(eager_step, record, codes, device)
     n_steps = settings.stop.steps(len(codes), settings.batch_size)
