@@ -212,7 +212,7 @@ class MLPReconstructor(TrainedReconstructor):
     floats_at_once: ClassVar[int] = 1 << 22
     floats_on_a_device: ClassVar[int] = 1 << 27
     # From so many rows on it pays to go through the masks they share one by one.
-    fewest_sharing: ClassVar[int] = 128
+    fewest_sharing: ClassVar[int] = 64
 
     def __post_init__(self) -> None:
         if min(self.width, self.layers, 1 if self.embedding is None else self.embedding) < 1:
