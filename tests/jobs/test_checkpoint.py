@@ -22,14 +22,17 @@ class Interrupting(Checkpoint):
         raise KeyboardInterrupt
 
 
-def fitted(checkpoint=None, **settings):
+def fitted(checkpoint=None, cross_fit_up_to=0, **settings):
     table = connections(120, seed=3).drop(columns="id")
     training = maskdiff.Training(maskdiff.Steps(30), look_every=10, **settings)
-    detector = maskdiff.TableDetector(maskdiff.MLPReconstructor(width=32, training=training), progress=False)
+    network = maskdiff.MLPReconstructor(width=32, training=training)
+    detector = maskdiff.TableDetector(network, cross_fit_up_to=cross_fit_up_to, progress=False)
     return detector.fit_batches(lambda: [table], checkpoint=checkpoint)
 
 
-@pytest.mark.parametrize("settings", [{}, {"average": 0.0}, {"warmup": 0.3}], ids=["default", "no average", "warmup"])
+@pytest.mark.parametrize(
+    "settings", [{"cross_fit_up_to": 120}, {"average": 0.0}, {"warmup": 0.3}], ids=["folds", "no average", "warmup"]
+)
 def test_a_resumed_training_gives_the_network_of_an_uninterrupted_one(settings, tmp_path):
     path = str(tmp_path / "checkpoint")
     with pytest.raises(KeyboardInterrupt):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.io.written import csv_file, typed, write
 
@@ -177,6 +177,7 @@ def test_the_encoder_warns_where_both_readings_fit_and_takes_the_one_that_is_set
         TableEncoder(decimal=";").fit(table)
 
 
+@settings(max_examples=25)  # each tries every way to read numbers and dates a dozen times
 @given(st.lists(st.integers(0, 11), max_size=3), st.randoms(use_true_random=False))
 def test_batches_and_merging_do_not_change_what_is_found(cuts, random):
     cells = [*WRITTEN["German"], "1.234", "5", None, "7,25", "12", "1.000", "3", "-", "9"]
