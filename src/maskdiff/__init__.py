@@ -16,6 +16,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from maskdiff.threads import sleep_while_waiting
 from maskdiff.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         state,
         storage,
         theory,
+        threads,
         training,
         written_files,
     )
@@ -116,6 +118,7 @@ _ROOMS = (
     "state",
     "storage",
     "theory",
+    "threads",
     "training",
     "written_files",
 )
@@ -170,9 +173,13 @@ __all__ = [
     "state",
     "storage",
     "theory",
+    "threads",
     "training",
     "written_files",
 ]
+
+# Before torch is loaded: on a busy machine its threads would else spend most of their time waiting for each other.
+sleep_while_waiting()
 
 
 def __getattr__(name: str) -> Any:

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from maskdiff import threads
 from maskdiff.cli.bench import bench
 from maskdiff.cli.demo import demo
 from maskdiff.cli.dismiss import dismiss
@@ -65,6 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; its exit status. Without arguments it is the program, and ends it."""
     if arguments is not None:
         return _run(arguments)
+    threads.respect_container()
     status = _run(sys.argv[1:])
     with suppress(OSError, ValueError):
         sys.stdout.flush()
@@ -82,7 +84,7 @@ def _commands() -> Any:
 def _run(given: Sequence[str]) -> int:
     """Run one command; its exit status."""
     output = Output(debug="--debug" in given)
-    with recording_written_files() as written:
+    with threads.restored(), recording_written_files() as written:
         return _run_recorded(given, output, written)
 
 

@@ -31,6 +31,7 @@ def demo(
     folder: Annotated[str, typer.Argument(help="Where to write the files.")] = "maskdiff-demo",
     rows: Annotated[int, typer.Option(min=1000, help="How many claims to make up.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Equal seeds give equal claims.")] = 0,
+    threads: options.Threads = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
     debug: options.Debug = False,

@@ -22,6 +22,7 @@ def evaluate(
     normal: options.NormalValues = None,
     false_alarm_rate: options.FalseAlarmRate = None,
     plot: Annotated[str | None, typer.Option(metavar="PICTURE", help="Draw both curves: .png, .svg, .pdf.")] = None,
+    threads: options.Threads = None,
     format: options.Format = None,
     delimiter: options.Delimiter = None,
     quote: options.Quote = "auto",

@@ -28,6 +28,7 @@ def explain(
         int | None, typer.Option(metavar="N", min=1, help="Show the N cells (20) or tokens (8) that carry most.")
     ] = None,
     false_alarm_rate: options.FalseAlarmRate = None,
+    threads: options.Threads = None,
     format: options.Format = None,
     delimiter: options.Delimiter = None,
     quote: options.Quote = "auto",

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from maskdiff.detectors.finding.tail import OddEstimate
     from maskdiff.jobs import Checkpoints, FindSummary
 
-Names = list[str] | None
 # The number of rows shown, the oddest first, and of their reasons.
 _SHOWN, _REASONS = 5, 2
 
@@ -51,27 +50,23 @@ def find(
         int | None, typer.Option(metavar="N", min=1, help="Write N rows; unless given those found, at least 100.")
     ] = None,
     explain: Annotated[int, typer.Option(metavar="N", min=0, help="Name the N cells or tokens to blame.")] = 3,
-    text: Annotated[str | None, options.of_tokens("NAME", "Rows are texts: those of this column.")] = None,
-    sequence: Annotated[str | None, options.of_tokens("NAME", "Rows are lists of symbols, in this column.")] = None,
-    separator: Annotated[
-        str | None, options.of_tokens("TEXT", 'Split a --sequence that is a string here: " "; "" into characters.')
-    ] = None,
-    reconstructor: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="combined, mlp or kernel for tables; transformer or a model's folder else."),
-    ] = None,
-    columns: Annotated[Names, options.named("Only these columns; with commas between, or one at a time.")] = None,
-    drop: Annotated[Names, options.named("Not these columns.")] = None,
-    categorical: Annotated[Names, options.named("Read these as categories.")] = None,
-    numeric: Annotated[Names, options.named("Read these as numbers.")] = None,
-    dates: Annotated[Names, options.named("Read these as dates.")] = None,
-    free_text: Annotated[Names, options.named("Read these as free text, such as notes.")] = None,
+    text: options.Text = None,
+    sequence: options.Sequence = None,
+    separator: options.Separator = None,
+    reconstructor: options.Reconstructor = None,
+    columns: options.Columns = None,
+    drop: options.Drop = None,
+    categorical: options.Categorical = None,
+    numeric: options.Numeric = None,
+    dates: options.Dates = None,
+    free_text: options.FreeText = None,
     seed: Annotated[int, typer.Option(help="Equal seeds find equal rows.")] = 0,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, ...")] = "auto",
-    prefix: Annotated[str, typer.Option(help="Before the names of the columns that are added.")] = "",
+    device: options.Device = "auto",
+    prefix: options.Prefix = "",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a search that was interrupted.")] = False,
-    steps: Annotated[int | None, typer.Option(hidden=True, min=1)] = None,
-    checkpoint_seconds: Annotated[float, typer.Option(hidden=True)] = 10.0,
+    steps: options.Steps = None,
+    checkpoint_seconds: options.CheckpointSeconds = 10.0,
+    threads: options.Threads = None,
     format: options.Format = None,
     delimiter: options.Delimiter = None,
     quote: options.Quote = "auto",

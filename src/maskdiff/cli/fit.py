@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from maskdiff.jobs import FitSummary, Labels
 
-Names = list[str] | None
 # What a column of tokens is read as.
 _READ_AS = {"tokens": "text", "symbols": "sequence"}
 
@@ -26,31 +25,26 @@ def fit(
     ctx: typer.Context,
     rows: Annotated[str, typer.Argument(metavar="NORMAL", help="Normal rows in a file; - reads a pipe.")],
     out: Annotated[str, typer.Option("--out", "-o", metavar="MODEL", help="The model file to write.")],
-    text: Annotated[str | None, options.of_tokens("NAME", "Rows are texts: those of this column.")] = None,
-    sequence: Annotated[str | None, options.of_tokens("NAME", "Rows are lists of symbols, in this column.")] = None,
-    separator: Annotated[
-        str | None, options.of_tokens("TEXT", 'Split a --sequence that is a string here: " "; "" into characters.')
-    ] = None,
+    text: options.Text = None,
+    sequence: options.Sequence = None,
+    separator: options.Separator = None,
     tokenizer: Annotated[
         str | None, options.of_tokens("bpe|gpt2|FILE", "How a --text is cut into tokens; learned unless given.")
     ] = None,
     embedder: Annotated[
         str | None, options.of_tokens("FOLDER", "A text embedder that sees odd topics: all-MiniLM-L6-v2, ...")
     ] = None,
-    reconstructor: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="combined, mlp or kernel for tables; transformer or a model's folder else."),
-    ] = None,
+    reconstructor: options.Reconstructor = None,
     preset: Annotated[str | None, typer.Option(metavar="paper", help="The settings of the paper.")] = None,
     objective: Annotated[
         str | None, typer.Option(metavar="reconstruction|diffusion", help="The training loss: Eq. 8 or Eq. 2.")
     ] = None,
-    columns: Annotated[Names, options.named("Only these columns; with commas between, or one at a time.")] = None,
-    drop: Annotated[Names, options.named("Not these columns.")] = None,
-    categorical: Annotated[Names, options.named("Read these as categories.")] = None,
-    numeric: Annotated[Names, options.named("Read these as numbers.")] = None,
-    dates: Annotated[Names, options.named("Read these as dates.")] = None,
-    free_text: Annotated[Names, options.named("Read these as free text, such as notes.")] = None,
+    columns: options.Columns = None,
+    drop: options.Drop = None,
+    categorical: options.Categorical = None,
+    numeric: options.Numeric = None,
+    dates: options.Dates = None,
+    free_text: options.FreeText = None,
     day_first: Annotated[
         bool | None, typer.Option("--day-first/--month-first", help="What comes first in dates such as 03/04/2024.")
     ] = None,
@@ -78,10 +72,11 @@ def fit(
     ] = None,
     effort: options.Effort = None,
     seed: Annotated[int, typer.Option(help="Equal seeds give equal models.")] = 0,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, ...")] = "auto",
+    device: options.Device = "auto",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a training that was interrupted.")] = False,
-    steps: Annotated[int | None, typer.Option(hidden=True, min=1)] = None,
-    checkpoint_seconds: Annotated[float, typer.Option(hidden=True)] = 10.0,
+    steps: options.Steps = None,
+    checkpoint_seconds: options.CheckpointSeconds = 10.0,
+    threads: options.Threads = None,
     format: options.Format = None,
     delimiter: options.Delimiter = None,
     quote: options.Quote = "auto",
@@ -141,7 +136,7 @@ def fit(
     _show(output, summary, out, checkpoint.resumed_at, time.monotonic() - began)
 
 
-def _labels(column: str | None, normal: Names) -> Labels | None:
+def _labels(column: str | None, normal: options.Names) -> Labels | None:
     from maskdiff.errors import SettingError
     from maskdiff.jobs import Labels
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from maskdiff import threads
 from maskdiff.cli.output import Output
 
 if TYPE_CHECKING:
@@ -34,11 +35,41 @@ def _stored(name: str) -> Callable[[typer.Context, bool], bool]:
     return store
 
 
+def _use_threads(number: int | None) -> None:
+    # Kept by no command: torch, which is loaded when a command runs, reads it from the environment.
+    if number is not None:
+        threads.use(number)
+
+
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model that `maskdiff fit` wrote.")]
 Rows = Annotated[
     str,
     typer.Argument(metavar="FILE", help="Rows: a file, a folder, '*.csv', an address of a database; - reads a pipe."),
 ]
+
+Names = list[str] | None
+Columns = Annotated[Names, named("Only these columns; with commas between, or one at a time.")]
+Drop = Annotated[Names, named("Not these columns.")]
+Categorical = Annotated[Names, named("Read these as categories.")]
+Numeric = Annotated[Names, named("Read these as numbers.")]
+Dates = Annotated[Names, named("Read these as dates.")]
+FreeText = Annotated[Names, named("Read these as free text, such as notes.")]
+
+Text = Annotated[str | None, of_tokens("NAME", "Rows are texts: those of this column.")]
+Sequence = Annotated[str | None, of_tokens("NAME", "Rows are lists of symbols, in this column.")]
+Separator = Annotated[
+    str | None, of_tokens("TEXT", 'Split a --sequence that is a string here: " "; "" into characters.')
+]
+
+Reconstructor = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="combined, mlp or kernel for tables; transformer or a model's folder else."),
+]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, ...")]
+Prefix = Annotated[str, typer.Option(help="Before the names of the columns that are added.")]
+# For tests, and for trying a command out.
+Steps = Annotated[int | None, typer.Option(hidden=True, min=1)]
+CheckpointSeconds = Annotated[float, typer.Option(hidden=True)]
 
 Where = Annotated[
     str | None,
@@ -88,6 +119,16 @@ OnBadLines = Annotated[
     str,
     typer.Option(
         "--on-bad-lines", metavar="error|skip", help="What to do with lines of another width.", rich_help_panel=_READING
+    ),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        metavar="N",
+        min=1,
+        help="How many threads compute; as many as there are processors to use.",
+        callback=_use_threads,
     ),
 ]
 Force = Annotated[

@@ -16,6 +16,7 @@ def report(
     rows: options.Rows,
     out: Annotated[str, typer.Option("--out", "-o", metavar="HTML", help="The page to write.")],
     false_alarm_rate: options.FalseAlarmRate = None,
+    threads: options.Threads = None,
     format: options.Format = None,
     delimiter: options.Delimiter = None,
     quote: options.Quote = "auto",

@@ -34,13 +34,14 @@ def score(
         typer.Option("--cells", metavar="FILE", help="List the cells of a table that are odd alone."),
     ] = None,
     effort: options.Effort = None,
-    prefix: Annotated[str, typer.Option(help="Before the names of the columns that are added.")] = "",
+    prefix: options.Prefix = "",
     safe_for_spreadsheets: Annotated[
         bool, typer.Option("--safe-for-spreadsheets", help="Defuse cells that a spreadsheet would run as formulas.")
     ] = False,
     out_format: Annotated[
         str | None, typer.Option(metavar="csv|parquet|jsonl|arrow|json", help="Of the output.")
     ] = None,
+    threads: options.Threads = None,
     format: options.Format = None,
     delimiter: options.Delimiter = None,
     quote: options.Quote = "auto",

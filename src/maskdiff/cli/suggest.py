@@ -31,6 +31,7 @@ def suggest(
         bool, typer.Option("--safe-for-spreadsheets", help="Defuse cells that a spreadsheet would run as formulas.")
     ] = False,
     out_format: Annotated[str | None, typer.Option(metavar="csv|parquet|jsonl|arrow|json", help="Of the copy.")] = None,
+    threads: options.Threads = None,
     format: options.Format = None,
     delimiter: options.Delimiter = None,
     quote: options.Quote = "auto",

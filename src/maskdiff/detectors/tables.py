@@ -15,7 +15,8 @@ from maskdiff.detectors.cell_alarms import CellAlarms
 from maskdiff.detectors.cell_detector import CellDetector
 from maskdiff.detectors.cell_reports import CellReports
 from maskdiff.detectors.efforts import LearnedLooks
-from maskdiff.detectors.learning import MAIN, Batches, Presets
+from maskdiff.detectors.learning import MAIN, Batches
+from maskdiff.detectors.settings import Presets
 from maskdiff.detectors.split import RowSplit, in_step
 from maskdiff.detectors.text_evidence import TEXTS, HeldTexts, TableChoice
 from maskdiff.detectors.updating.kept_rows import KeptRows

@@ -20,7 +20,8 @@ from maskdiff.detectors.base import Detector
 from maskdiff.detectors.efforts import LearnedLooks
 from maskdiff.detectors.finding.ties import value_keys
 from maskdiff.detectors.labels import labelled
-from maskdiff.detectors.learning import MAIN, Batches, Presets
+from maskdiff.detectors.learning import MAIN, Batches
+from maskdiff.detectors.settings import Presets
 from maskdiff.detectors.split import RowSplit
 from maskdiff.detectors.verdicts import TokenVerdicts, Verdicts
 from maskdiff.encoders.tokens.encoder import TokenEncoder

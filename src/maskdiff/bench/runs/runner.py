@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import product
-from queue import SimpleQueue
 
 from maskdiff.bench.runs.measure import Record, Run, failure
+from maskdiff.bench.runs.processes import in_processes
 from maskdiff.bench.runs.records import RecordFile, latest, run_of
 from maskdiff.bench.runs.tasks import Study, execute
 from maskdiff.bench.runs.timing import TimeLeft, span
 from maskdiff.errors import SettingError
+
+_DIED = "the process ended in the middle of the run; was there too little memory?"
 
 Execute = Callable[[Run], Record]
 Outcome = Callable[[Record], str]
@@ -71,53 +70,13 @@ def run_all(
     done = {run_of(record) for record in file.records if record["status"] == "ok"}
     left = [run for run in runs if run not in done]
     progress = _Reports(len(runs), TimeLeft(left, file.records, jobs), say or _to_stderr, outcome)
-    results = map(execute, left) if jobs == 1 else _in_processes(left, execute, jobs, device)
+    died = partial(failure, device=device, error=_DIED)
+    results = map(execute, left) if jobs == 1 else in_processes(left, execute, jobs, died)
     for record in results:
         file.add({"task": task, **record})
         progress.report(record)
     wanted = set(runs)
     return [record for record in latest(file.records) if run_of(record) in wanted]
-
-
-def _in_processes(runs: list[Run], execute: Execute, jobs: int, device: str) -> Iterator[Record]:
-    """Records as they come from `jobs` processes; one that dies takes only its own run with it."""
-    idle: SimpleQueue[ProcessPoolExecutor] = SimpleQueue()
-    for _ in range(jobs):
-        idle.put(_process(jobs))
-
-    def in_own_process(run: Run) -> Record:
-        process = idle.get()
-        try:
-            return process.submit(execute, run).result()
-        except BrokenProcessPool:
-            process.shutdown()
-            process = _process(jobs)
-            return failure(run, device, "the process ended in the middle of the run; was there too little memory?")
-        finally:
-            idle.put(process)
-
-    with ThreadPoolExecutor(jobs) as pool:
-        waiting: list[Future[Record]] = [pool.submit(in_own_process, run) for run in runs]
-        try:
-            for finished in as_completed(waiting):
-                yield finished.result()
-        finally:
-            for future in waiting:
-                future.cancel()
-            while not idle.empty():
-                idle.get().shutdown(wait=False, cancel_futures=True)
-
-
-def _process(jobs: int) -> ProcessPoolExecutor:
-    # Fresh interpreters: a forked process cannot use CUDA, nor torch's threads.
-    fresh = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(1, mp_context=fresh, initializer=_share_cores, initargs=(jobs,))
-
-
-def _share_cores(jobs: int) -> None:
-    import torch
-
-    torch.set_num_threads(max(1, torch.get_num_threads() // jobs))
 
 
 def _to_stderr(line: str) -> None:

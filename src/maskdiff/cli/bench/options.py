@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from maskdiff.cli.options import Device as Device
 from maskdiff.cli.output import Output, counted
 
 Names = list[str]
@@ -18,7 +19,6 @@ Methods = Annotated[
     Names, typer.Option(metavar="NAMES", help="Methods by name, with commas between, or all, ours, baselines, extra.")
 ]
 Seeds = Annotated[int, typer.Option(min=1, help="How many seeds, from 0.")]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda, ...")]
 Jobs = Annotated[int, typer.Option(min=1, help="Runs at a time, each in a process of its own.")]
 
 KEPT = "the runs that ended are kept; the same command goes on from there"

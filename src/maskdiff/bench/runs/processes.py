@@ -1,0 +1,56 @@
+"""Calls in several processes at a time. Imports little: every process that starts imports this module first."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from queue import SimpleQueue
+from typing import TypeVar
+
+from maskdiff import threads
+
+Given = TypeVar("Given")
+Result = TypeVar("Result")
+
+
+def in_processes(
+    given: Sequence[Given], execute: Callable[[Given], Result], jobs: int, died: Callable[[Given], Result]
+) -> Iterator[Result]:
+    """Results as they come from `jobs` processes; one that dies takes only its own call with it, which gives `died`."""
+    idle: SimpleQueue[ProcessPoolExecutor] = SimpleQueue()
+    for _ in range(jobs):
+        idle.put(_process(jobs))
+
+    def in_own_process(one: Given) -> Result:
+        process = idle.get()
+        try:
+            return process.submit(execute, one).result()
+        except BrokenProcessPool:
+            process.shutdown()
+            process = _process(jobs)
+            return died(one)
+        finally:
+            idle.put(process)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        waiting: list[Future[Result]] = [pool.submit(in_own_process, one) for one in given]
+        try:
+            for finished in as_completed(waiting):
+                yield finished.result()
+        finally:
+            for future in waiting:
+                future.cancel()
+            while not idle.empty():
+                idle.get().shutdown(wait=False, cancel_futures=True)
+
+
+def _process(jobs: int) -> ProcessPoolExecutor:
+    # Fresh interpreters: a forked process cannot use CUDA, nor torch's threads.
+    fresh = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(1, mp_context=fresh, initializer=_share_cores, initargs=(jobs,))
+
+
+def _share_cores(jobs: int) -> None:
+    threads.use(max(1, threads.wanted() // jobs))
