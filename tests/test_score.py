@@ -6,20 +6,16 @@ import numpy as np
 import pytest
 import torch
 
-from maskdiff.datasets import NoisyCopiesOracle, make_noisy_copies
 from maskdiff.errors import SettingError
 from maskdiff.masking import Cosine, Linear, as_rows
-from maskdiff.objectives import Reconstruction
 from maskdiff.probes import ProbeGrid
-from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor, Reconstructor
-from maskdiff.score import AGGREGATES, CellScores, Typical, aggregate_named, score_cells
-from maskdiff.training import Steps, Training
+from maskdiff.reconstructors import KernelReconstructor
+from maskdiff.score import AGGREGATES, CellScores, aggregate_named, score_cells
 
 from .handmade import codes_of, random_codes, schema_of
+from .scoring import CPU, LEVELS, fit_mlp, scores_of
 from .slow_equations import cell_contributions, expected_score, kernel_probability, row_score
 
-CPU = torch.device("cpu")
-LEVELS = (0.15, 0.4, 0.8)
 SIZES = [2, 3, 4, 2]
 DESIGNS = ["independent", "balanced", "exact"]
 POLICIES = ["skip", "zero"]
@@ -41,11 +37,6 @@ def new(normal):
     values = random_codes(10, SIZES, seed=5).values
     values[1] = values[0]
     return codes_of(values, normal.schema)
-
-
-def scores_of(reconstructor, codes, grid, schedule=None, aggregate="mean", **settings):
-    cells = score_cells(reconstructor, codes, probes=grid, schedule=schedule or Linear(), **settings)
-    return cells.contributions(aggregate).sum(axis=1)
 
 
 def slow_kernel(normal, row):
@@ -293,105 +284,3 @@ def test_an_unseen_value_is_charged_at_least_its_columns_good_turing_mass():
     assert cells.surprise[0, 0] == pytest.approx(-math.log(1 / 100), rel=1e-5)  # the rarest seen one is rarer still
     assert cells.surprise[1, 1] == pytest.approx(-math.log(1 / 101), rel=1e-5)
     assert cells.surprise[0, 1] == pytest.approx(0.01, rel=1e-5)
-
-
-# Against the truth ---------------------------------------------------------------------------------------------------
-
-LENGTH, FLIP = 10, 0.08
-
-
-class Oracle:
-    """The true conditionals of noisy copies, as anybody's own reconstructor."""
-
-    def log_prob(self, views):
-        answers = NoisyCopiesOracle(LENGTH, FLIP).log_prob(views.codes_BF.numpy(), views.visible.numpy())
-        return torch.from_numpy(answers).float()
-
-    def most_likely(self, views):
-        raise NotImplementedError
-
-
-def fit_mlp(codes, steps):
-    settings = MLPReconstructor(width=64, layers=2, dropout=0.0, training=Training(Steps(steps), learning_rate=3e-3))
-    return settings.fit(codes, objective=Reconstruction(LEVELS), schedule=Linear(), seed=0, device=CPU)
-
-
-@pytest.fixture(scope="module")
-def copies():
-    """Normal rows to learn from; new rows, half of them anomalies, and which."""
-    normal = codes_of(make_noisy_copies(3000, seed=1, length=LENGTH, flip=FLIP)[0].to_numpy())
-    X, y = make_noisy_copies(400, seed=2, mixture=0.5, length=LENGTH, flip=FLIP)
-    return normal, codes_of(X.to_numpy(), normal.schema), y
-
-
-def test_the_oracle_is_a_reconstructor_and_scores_as_the_equations_say(copies):
-    assert isinstance(Oracle(), Reconstructor)
-    _, codes, _ = copies
-    codes = codes.take(slice(0, 5))
-    scores = scores_of(Oracle(), codes, ProbeGrid(LEVELS, 1, "exact"))
-    oracle = NoisyCopiesOracle(LENGTH, FLIP)
-    for row, found in zip(codes.values, scores, strict=True):
-
-        def log_prob(j, view, row=row):
-            return float(oracle.log_prob(row.astype(np.int64), ~np.array(view))[j])
-
-        slow = expected_score([1 - level for level in LEVELS], LENGTH, log_prob, skip_empty=True)
-        assert found == pytest.approx(slow, rel=1e-5)
-
-
-@pytest.mark.parametrize("name", ["kernel", "mlp"])
-def test_what_is_learned_from_many_rows_scores_nearly_as_the_truth_would(copies, name):
-    normal, codes, y = copies
-    make = {
-        "kernel": lambda: KernelReconstructor(1.5).fit(normal, device=CPU),
-        "mlp": lambda: fit_mlp(normal, steps=500),
-    }[name]
-    grid = ProbeGrid(LEVELS, 1, "exact")
-    truth, learned = scores_of(Oracle(), codes, grid), scores_of(make(), codes, grid)
-    assert np.corrcoef(truth, learned)[0, 1] > 0.97
-    assert learned[y == 0].mean() == pytest.approx(truth[y == 0].mean(), rel=0.1)
-    assert learned[y == 1].mean() > learned[y == 0].mean()
-
-
-# Typical cells -------------------------------------------------------------------------------------------------------
-
-
-def test_typical_cells_are_judged_with_a_rows_own():
-    surprise, weight = np.array([[9.0, 3.0, 0.0]]), np.array([[0.5, 0.5, 0.0]])
-    typical = Typical(2.0, cells=6.0)
-    assert CellScores(surprise, weight).contributions("mean", typical).sum() == pytest.approx((12 + 6 * 2) / 8)
-    squares = (81 + 9 + 6 * 4) / 8
-    assert CellScores(surprise, weight).contributions("rms", typical).sum() == pytest.approx(squares**0.5)
-
-
-def test_the_longer_a_row_the_less_typical_cells_weigh():
-    def score(n):
-        cells = CellScores(np.full((1, n), 5.0), np.full((1, n), 1 / n))
-        return cells.contributions("rms", Typical(2.0)).sum()
-
-    assert 2 < score(1) < score(20) < score(2000) < 5
-    assert score(20) == pytest.approx(((25 + 4) / 2) ** 0.5)
-
-
-def test_windows_of_a_row_are_judged_with_typical_cells_once():
-    whole = CellScores(np.full((1, 8), 5.0), np.full((1, 8), 1 / 8))
-    cut = CellScores(np.full((2, 4), 5.0), np.full((2, 4), 1 / 8), np.array([0, 0]))
-    typical = Typical(2.0)
-    assert cut.contributions("rms", typical).sum() == pytest.approx(whole.contributions("rms", typical).sum())
-
-
-def test_typical_surprise_is_that_of_all_cells_of_normal_rows():
-    surprise, weight = np.array([[1.0, 5.0], [3.0, 100.0], [np.nan, np.nan]]), np.array([[0.5, 0.5], [1, 0], [0, 0]])
-    assert Typical.of(CellScores(surprise, weight), "mean").surprise == pytest.approx(3)
-    assert Typical.of(CellScores(surprise, weight), "rms").surprise == pytest.approx((35 / 3) ** 0.5)
-
-
-def test_rows_of_which_no_view_hides_a_cell_have_no_typical_surprise():
-    with pytest.raises(SettingError, match="more views"):
-        Typical.of(CellScores(np.ones((2, 3)), np.zeros((2, 3))), "rms")
-
-
-@pytest.mark.parametrize("aggregate", ["max", "log_mean_exp"])
-def test_only_averages_can_be_steadied(aggregate):
-    with pytest.raises(SettingError, match="only mean and rms can be steadied"):
-        Typical(1.0).steadied(aggregate)

@@ -14,7 +14,7 @@ from maskdiff.errors import NoEvidenceWarning
 from maskdiff.jobs import ScoreOptions, report_file, score_file
 from maskdiff.report import build_report
 
-from .test_tokens import ODD_SESSIONS, ODD_TEXTS, PROBES, SESSIONS, TEXTS, make_texts, tiny
+from .token_rows import ODD_SESSIONS, ODD_TEXTS, PROBES, SESSIONS, TEXTS, make_texts, tiny
 
 
 class CountingTokenizer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 from torch import Generator, Tensor
 
@@ -21,6 +19,7 @@ from maskdiff.progress import Progress
 from maskdiff.training.cuda_graphs import ReplayedStep
 
 from ...handmade import recorded_on_cpu
+from .network_rows import copied_fields
 
 # Fewer epochs, maps and masks than in the paper, and a learning rate for the few steps there are.
 LEARNERS: dict[str, Callable[[float], Any]] = {
@@ -40,14 +39,6 @@ UNTRAINED = 1e-9
 
 def quick(fitting: Fitting, epochs: int, rate: float) -> Fitting:
     return replace(fitting, epochs=1 if rate < 1e-6 else epochs, learning_rate=rate)
-
-
-def copied_fields(n: int, *, wrong: bool, seed: int) -> NDArray[np.float32]:
-    """One-hot rows of three fields of three values and a copy of each, which never agrees if it is `wrong`."""
-    rng = np.random.default_rng(seed)
-    fields = rng.integers(3, size=(n, 3))
-    copies = (fields + wrong * rng.integers(1, 3, size=(n, 3))) % 3
-    return np.eye(3, dtype=np.float32)[np.hstack([fields, copies])].reshape(n, 18)
 
 
 def found(detector: Any) -> float:
@@ -195,10 +186,6 @@ def test_rows_one_by_one_lose_what_merged_rows_lose(name: str) -> None:
     torch.testing.assert_close(network.loss(*rows.each(chosen), generator=generator), merged)
 
 
-def even(n: int) -> Tensor:
-    return torch.full((n,), 1 / n)
-
-
 def test_progress_is_reported_after_every_epoch() -> None:
     reports: list[Progress] = []
     rows = np.eye(6, dtype=np.float32)
@@ -226,176 +213,3 @@ def test_fitting_without_sense_is_refused(wrong: dict[str, int]) -> None:
 def test_a_last_batch_of_one_row_is_no_trouble(detector) -> None:  # type: ignore[no-untyped-def]
     rows = np.eye(5, 6, dtype=np.float32)
     assert np.isfinite(detector.fit(rows).anomaly_score(rows)).all()
-
-
-# Diffusion time ------------------------------------------------------------------------------------------------------
-
-
-def test_noise_grows_from_almost_none_towards_one() -> None:
-    variance = dte.noise_variance()
-    assert variance[0] == pytest.approx(1e-4, rel=1e-3)
-    assert (variance.diff() > 0).all()
-    assert 0.8 < variance[-1] < 1
-
-
-def test_time_bins_are_equally_wide_and_cover_all_steps() -> None:
-    counts = torch.bincount(dte.time_bin(torch.arange(dte.STEPS)))
-    assert len(counts) == dte.BINS
-    assert counts.max() - counts.min() <= 1
-
-
-def test_the_inverse_gamma_loss_is_least_where_the_scale_is_shape_times_variance() -> None:
-    variance, columns = torch.tensor([0.3]), 12
-    best = (columns / 2 - 1) * variance
-    losses = [float(dte.scale_loss(best * factor, variance, columns)) for factor in (0.9, 1.0, 1.1)]
-    assert losses[1] == min(losses)
-
-
-@pytest.mark.parametrize("variant", list(dte.VARIANTS))
-def test_a_row_diffused_for_longer_is_said_to_be(variant: str) -> None:
-    normal = np.zeros((256, 20), dtype=np.float32)
-    fitting = replace(dte.FITTING, epochs=60, learning_rate=1e-3)
-    detector = dte.diffusion_time(variant, fitting=fitting, device="cpu").fit(normal)
-    noise = np.random.default_rng(0).normal(size=(300, 20)).astype(np.float32)
-    means = [detector.anomaly_score(noise * size).mean() for size in (0.05, 0.4, 0.9)]
-    assert means == sorted(means)
-
-
-@pytest.mark.parametrize("variant", list(dte.VARIANTS))
-def test_the_scale_of_a_column_means_nothing_to_diffusion_time(variant: str) -> None:
-    rows = copied_fields(40, wrong=True, seed=0)
-    rows[:, 5] = 0.0  # a constant column has no scale, and is left at its own
-    stretched = rows.copy()
-    stretched[:, :5] = 8 * stretched[:, :5] + 4
-    detector = dte.diffusion_time(variant, fitting=Fitting(epochs=2), device="cpu")
-    scores = detector.fit(rows).anomaly_score(rows)
-    assert scores.std() > 0
-    np.testing.assert_allclose(detector.fit(stretched).anomaly_score(stretched), scores, rtol=1e-4)
-
-
-def test_even_a_network_sure_of_the_right_bin_loses_something() -> None:
-    logits = 100 * torch.eye(dte.BINS)[[0]]
-    loss = dte.TimeBins(4).time_loss(logits, torch.tensor([0]), 4)
-    assert float(loss) == pytest.approx(math.log(math.e + dte.BINS - 1) - 1)
-
-
-def test_least_squares_finds_the_time_of_rows_whose_noise_is_known() -> None:
-    normal = np.zeros((256, 50), dtype=np.float32)
-    fitting = replace(dte.FITTING, epochs=200, learning_rate=1e-3)
-    detector = dte.diffusion_time("gaussian", fitting=fitting, device="cpu").fit(normal)
-    time = 200
-    noise = np.random.default_rng(0).normal(size=(300, 50)) * float(dte.noise_variance()[time]) ** 0.5
-    assert detector.anomaly_score(noise).mean() == pytest.approx(time, abs=30)
-
-
-# GOAD ----------------------------------------------------------------------------------------------------------------
-
-
-def test_centre_loss_is_zero_for_centres_that_are_far_apart() -> None:
-    features = torch.tensor([[10.0, 0.0], [0.0, 10.0]]).expand(4, 2, 2)
-    assert goad.centre_loss(features, even(4)).tolist() == [[0, 0]] * 4
-
-
-def test_centre_loss_is_the_margin_where_all_features_are_the_same() -> None:
-    assert goad.centre_loss(torch.ones(4, 3, 2), even(4)).tolist() == [[goad.MARGIN] * 3] * 4
-
-
-def test_centre_loss_is_the_margin_less_what_the_nearest_other_centre_is_farther_away() -> None:
-    features = torch.tensor([[[0.0], [0.5], [2.0]], [[0.2], [0.5], [2.0]]])
-    # The centres are 0.1, 0.5 and 2; seen from the first row, 0.5 is the nearest other one of 0, and 0.1 that of 0.5.
-    expected = [[0.1**2 + 1 - 0.5**2, 1 - 0.4**2, 0], [0.1**2 + 1 - 0.3**2, 1 - 0.4**2, 0]]
-    torch.testing.assert_close(goad.centre_loss(features, even(2)), torch.tensor(expected))
-
-
-def test_the_gradient_of_the_centre_loss_is_that_of_all_distances() -> None:
-    features = torch.rand(5, 4, 2, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda given: goad.centre_loss(given, even(5).double()), features)
-
-
-def test_the_goad_score_is_the_surprise_of_finding_each_map_by_its_centre() -> None:
-    torch.manual_seed(0)
-    network = goad.MapClassifier(5, n_maps=3)
-    rows = torch.rand(4, 5)
-    with torch.no_grad():
-        network.settle([(rows[:3], even(4)[:3]), (rows[3:], even(4)[3:])])
-        features = network.look(rows)
-        centres = features.mean(dim=0)
-        expected = []
-        for row in features:
-            distance = torch.tensor([[float((f - c).square().sum()) for c in centres] for f in row])
-            expected.append(-sum(float((-distance[m]).softmax(dim=0)[m].log()) for m in range(3)))
-        torch.testing.assert_close(network.score(rows), torch.tensor(expected), rtol=1e-3, atol=1e-4)
-
-
-# ICL -----------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n_columns", [4, 39, 41, 161, 400])
-def test_every_run_and_its_rest_are_the_whole_row(n_columns: int) -> None:
-    order = torch.randperm(n_columns, generator=Generator().manual_seed(0))
-    matcher = icl.RunMatcher(order)
-    both = torch.cat([matcher.runs_SK, matcher.rests_SR], dim=1).sort(dim=1).values
-    assert (both == torch.arange(n_columns)).all()
-    assert (matcher.runs_SK[0] == order[: matcher.runs_SK.shape[1]]).all()
-    assert len(both) <= 151
-
-
-def test_runs_that_cannot_be_separated_lose_as_much_as_guessing() -> None:
-    matcher = icl.RunMatcher(torch.arange(6)).eval()
-    with torch.no_grad():
-        for parameter in matcher.parameters():
-            parameter.zero_()
-    assert matcher(torch.rand(2, 6)).tolist() == pytest.approx([math.log(5)] * 2)
-
-
-def test_icl_refuses_a_row_without_parts() -> None:
-    with pytest.raises(InputError, match="at least 4 columns"):
-        icl.internal_contrast(device="cpu").fit(np.eye(3, dtype=np.float32))
-
-
-# MCM -----------------------------------------------------------------------------------------------------------------
-
-
-def test_masks_at_right_angles_are_less_alike_than_equal_ones() -> None:
-    apart = mcm.likeness(torch.eye(4)[None])
-    equal = mcm.likeness(torch.ones(1, 4, 4))
-    assert float(apart) == pytest.approx(4 / 3)
-    assert float(equal) == pytest.approx(4 / 3 + 4 / mcm.TEMPERATURE / (3 * math.log(3)))
-
-
-def test_the_mcm_score_is_the_mean_distance_of_the_restored_rows() -> None:
-    network = mcm.MaskedCells(4, n_masks=3)
-    with torch.no_grad():
-        for layer in network.decode.parameters():
-            layer.zero_()  # every restored row is zero
-        rows = torch.tensor([[3.0, 4.0, 0.0, 0.0]])
-        assert network.score(rows).tolist() == [5.0]
-
-
-def test_all_mask_networks_at_once_are_the_networks_one_by_one() -> None:
-    torch.manual_seed(0)
-    network, rows = mcm.MaskedCells(5, n_masks=3), torch.rand(2, 5)
-    first, second, third = network.mask_layers
-    one_by_one = [((rows @ first[m]).relu() @ second[m]).relu() @ third[m] for m in range(3)]
-    torch.testing.assert_close(network.masks(rows), torch.stack(one_by_one, dim=1))
-
-
-# DRL -----------------------------------------------------------------------------------------------------------------
-
-
-def test_directions_are_unit_vectors_at_right_angles() -> None:
-    directions = drl.orthogonal(5, 128)
-    torch.testing.assert_close(directions @ directions.T, torch.eye(5), atol=1e-5, rtol=0)
-
-
-def test_directions_are_not_trained() -> None:
-    rows = np.eye(8, dtype=np.float32)
-    early, late = (
-        drl.decomposition(fitting=Fitting(epochs=epochs), device="cpu").fit(rows).network_ for epochs in (1, 9)
-    )
-    assert torch.equal(early.directions_DZ, late.directions_DZ)
-
-
-def test_crowding_is_the_mean_cosine_of_two_rows() -> None:
-    assert float(drl.crowding(torch.ones(10, 5), even(10))) == pytest.approx(1)
-    assert float(drl.crowding(torch.eye(5), even(5))) == pytest.approx(1 / 5)  # each row is like itself alone

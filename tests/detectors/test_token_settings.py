@@ -1,0 +1,89 @@
+"""Settings of detectors of texts and sequences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from maskdiff.detectors import SequenceDetector, TextDetector
+from maskdiff.errors import SettingError
+from maskdiff.probes import ProbeGrid
+from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor
+from maskdiff.score import AGGREGATES
+
+from .token_rows import (
+    ODD_TEXTS,
+    PROBES,
+    SESSIONS,
+    TEXTS,
+    make_texts,
+    tiny,
+)
+
+
+@pytest.mark.parametrize("objective", ["reconstruction", "diffusion"])
+@pytest.mark.parametrize("design", ["balanced", "independent"])
+def test_both_objectives_and_designs_find_odd_texts(objective, design):
+    probes = ProbeGrid((0.2, 0.5, 0.8), 3, design)
+    detector = TextDetector(tiny(60), probes=probes, objective=objective).fit(TEXTS)
+    assert detector.anomaly_score(ODD_TEXTS).min() > np.median(detector.anomaly_score(make_texts(20, 1)))
+
+
+@pytest.mark.parametrize("aggregate", [*AGGREGATES, "auto"])
+def test_every_aggregate_shares_its_score_out(text_detector, aggregate):
+    detector = TextDetector(tiny(5), probes=PROBES, aggregate=aggregate).fit(TEXTS)
+    np.testing.assert_allclose(detector.contributions(ODD_TEXTS).sum(axis=1), detector.anomaly_score(ODD_TEXTS))
+
+
+def test_auto_steadies_short_texts(text_detector):
+    """The same odd word weighs less in a text of two words than "rms" alone would let it."""
+    plain = TextDetector(tiny(), probes=PROBES, aggregate="rms").fit(TEXTS)
+    short, long = "ok zanzibar", "see you at zanzibar, ok?"
+    for of_short, of_long in [plain.anomaly_score([short, long])]:
+        assert of_short > of_long
+    steadied = text_detector.anomaly_score([short, long])
+    assert steadied[0] / steadied[1] < of_short / of_long
+
+
+@pytest.mark.parametrize("reconstructor", [MLPReconstructor(), KernelReconstructor()])
+def test_reconstructors_of_tables_are_refused(reconstructor):
+    with pytest.raises(SettingError, match="reads tables"):
+        TextDetector(reconstructor).fit(TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"reconstructor": "mlp"}, "choose one of transformer"),
+        ({"preset": "large"}, "preset must be None"),
+        ({"aggregate": "median"}, "no aggregate is called 'median'"),
+        ({"max_length": 4, "overlap": 4}, "max_length must be at least 1"),
+        ({"tokenizer": "words"}, "no tokenizer is called"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_at_fit(settings, message):
+    with pytest.raises(SettingError, match=message):
+        TextDetector(**settings).fit(TEXTS)
+
+
+def test_the_papers_preset_has_the_papers_size_probes_and_tokenizer():
+    detector = TextDetector(preset="paper")
+    reconstructor, probes = detector._resolve()
+    assert (reconstructor.layers, reconstructor.width) == (8, 512)
+    assert (probes.views_per_level, probes.design, probes.empty_views) == (24, "independent", "zero")
+    assert detector._new_encoder().tokenizer == "gpt2"
+
+
+def test_own_reconstructors_serve_tokens_too():
+    class Even:
+        """Every token is as likely as any other."""
+
+        def log_prob(self, views):
+            return -2.0 * views.hidden.expand(views.n_rows, -1, -1)
+
+        def most_likely(self, views):
+            shape = (views.n_rows, views.n_views, views.codes_BF.shape[1])
+            return views.codes_BF.unsqueeze(1).expand(shape), self.log_prob(views)
+
+    detector = SequenceDetector(Even()).fit(SESSIONS)
+    assert detector.anomaly_score(SESSIONS[:2]) == pytest.approx([2.0, 2.0])
