@@ -203,3 +203,13 @@ def test_a_first_look_reads_texts_too(effort: str, odd: pd.DataFrame) -> None:
     settings = {"probes": ProbeGrid((0.3,), 1), "cross_fit_up_to": 0, "effort": effort}
     detector = quietly(TableDetector(network, **settings), claims(1000, 0))
     assert detector.is_anomaly(odd)[1:].all()
+
+
+def test_a_detector_of_texts_learns_on(odd: pd.DataFrame) -> None:
+    detector = quietly(TableDetector("kernel"), claims(400, 0))
+    notes = [f"{note} Replaced by a glorptik." for note in claims(60, 9)["note"]]
+    new = claims(60, 9).assign(note=notes)
+    before = detector.anomaly_score(new).mean()
+    detector.update(new)
+    assert detector.anomaly_score(claims(20, 10).assign(note=notes[:20])).mean() < before
+    assert detector.is_anomaly(odd)[1:].all()

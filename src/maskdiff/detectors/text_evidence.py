@@ -16,7 +16,7 @@ from maskdiff.encoders.table.column_types import COLUMN_TYPES
 from maskdiff.encoders.table.column_types.base import Found
 from maskdiff.encoders.table.text_cells import TextCells, token_spans
 from maskdiff.evidence import Evidence, EvidenceTerm, TextColumns
-from maskdiff.evidence.texts.column import TextChoice
+from maskdiff.evidence.texts.usual import TextChoice
 from maskdiff.explanations import CellPlaces
 from maskdiff.explanations.shading import Piece, excerpt, shade, strengths, to_plain
 

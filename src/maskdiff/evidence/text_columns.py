@@ -12,7 +12,8 @@ from torch import Tensor
 
 from maskdiff.codes import Codes, Schema
 from maskdiff.evidence.base import State
-from maskdiff.evidence.texts.column import TextChoice, TextColumn
+from maskdiff.evidence.texts.column import TextColumn
+from maskdiff.evidence.texts.usual import TextChoice
 from maskdiff.progress import Callback
 from maskdiff.score import CellScores
 from maskdiff.state import check

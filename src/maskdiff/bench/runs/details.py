@@ -37,7 +37,8 @@ def details(detector: Any, scores: FloatArray, verdicts: Verdicts | None, y: NDA
         "anomalies_found": {str(rate): float((found_at <= rate).mean()) for rate in RATES},
     }
     terms = detector.evidence_.terms
-    if len(terms) > 1 and verdicts.by_term is not None:
+    # Rows that only got a first look have no terms of their own.
+    if len(terms) > 1 and verdicts.by_term is not None and not np.isnan(verdicts.by_term).any():
         names = [f"{term.source} {term.aggregate}" for term in terms]
         found["kinds"] = dict(zip(names, map(_ranked(y), verdicts.by_term.T), strict=True))
         found["added_up"] = dict(zip(names, map(_ranked(y), np.cumsum(verdicts.by_term, axis=1).T), strict=True))

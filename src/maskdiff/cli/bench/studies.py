@@ -17,6 +17,7 @@ SMALL_TABLES = "results/more/small-tables.jsonl"
 MORE_TABLES = "results/more/more-tables.jsonl"
 AUTHORS = "results/more/authors.jsonl"
 TEXT_SPEED = "results/more/text-speed.jsonl"
+FREE_TEXT = "results/more/free-text.jsonl"
 CELLS = "results/more/cells.jsonl"
 FIND = "results/more/find.jsonl"
 LARGE_FILE = "results/more/large-file.jsonl"
@@ -59,6 +60,26 @@ def small_tables(
     from maskdiff.bench.studies.small_tables import SmallTables
 
     task = SmallTables(data)
+    return measure(ctx.obj, task, out, sets=sets, methods=methods, seeds=range(seeds), device=device, jobs=jobs)
+
+
+def free_text(
+    ctx: typer.Context,
+    data: Data = None,
+    sets: Sets = ["all"],  # noqa: B006
+    methods: Methods = ["all"],  # noqa: B006
+    seeds: Seeds = 3,
+    out: Annotated[str, record_file(FREE_TEXT)] = FREE_TEXT,
+    device: Device = "cpu",
+    jobs: Jobs = 1,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> int:
+    """Measure tables with a column of free text, read as text or left out."""
+    from maskdiff.bench.studies.free_text import FreeText
+
+    task = FreeText(data)
     return measure(ctx.obj, task, out, sets=sets, methods=methods, seeds=range(seeds), device=device, jobs=jobs)
 
 
@@ -208,6 +229,7 @@ def large_file(
 STUDIES: dict[str, Callable[..., int | None]] = {
     "contamination": contamination,
     "small-tables": small_tables,
+    "free-text": free_text,
     "more-tables": more_tables,
     "cells": cells,
     "find": find,

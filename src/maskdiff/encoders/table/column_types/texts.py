@@ -89,6 +89,6 @@ def n_words(texts: pa.Array) -> NDArray[np.float64]:
     >>> n_words(pa.array(["car towed, no third party", "3f2b-99d2", "車が動かない"], pa.large_string()))
     array([5., 1., 3.])
     """
-    words, signs = (pc.count_substring_regex(texts, pattern).to_numpy() for pattern in (_WORD, _SIGN))
-    found: NDArray[np.float64] = np.where(signs > 0, words - 1 + signs / 2, words)
+    starts, signs = (pc.count_substring_regex(texts, pattern).to_numpy() for pattern in (_WORD, _SIGN))
+    found: NDArray[np.float64] = np.where(signs > 0, starts - 1 + signs / 2, starts)
     return found
