@@ -151,7 +151,7 @@ def test_settings_that_make_no_sense_are_refused(path):
 
 
 def test_the_odd_cells_of_a_file_are_those_of_the_table_in_memory(table, tmp_path):
-    rows = table[:150].assign(note=["fine"] * 149 + ["fien"])
+    rows = table[:250].assign(note=["fine"] * 249 + ["fien"])
     rows.to_csv(tmp_path / "rows.csv", index=False)
     output = FindOutput(top=5, cells=str(tmp_path / "cells.csv"))
     reading = ReadOptions(rows_at_once=40)
