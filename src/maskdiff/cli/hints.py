@@ -35,6 +35,7 @@ HINTS = {
     "sequence": "--sequence NAME",
     "sheet": "--sheet NAME",
     "text": "--text NAME",
+    "threads": "--threads N",
 }
 
 # The check that found something -> the flag that is the way out, filled in with its details.
