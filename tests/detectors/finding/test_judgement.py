@@ -43,6 +43,13 @@ def test_a_row_with_a_number_far_outside_is_raised_to_where_scores_are_as_rare()
     assert (np.diff(judgement.p_value[order]) <= 1e-12).all()
 
 
+def test_rows_that_are_equally_far_outside_come_in_the_order_of_their_scores():
+    outlying = np.ones(len(SCORES))
+    outlying[:5] = 0.0
+    judgement = Judgement.of([SCORES], "auto", outlying)
+    assert np.argsort(-judgement.alarm_score)[:5].tolist() == np.argsort(-SCORES[:5]).tolist()
+
+
 def test_of_equal_scores_all_or_none_are_the_oddest():
     score = np.array([1.0, 3.0, 3.0, 2.0, np.nan])
     assert oddest(score, 1).sum() == 0

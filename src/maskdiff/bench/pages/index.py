@@ -119,6 +119,7 @@ def index_page(records: RecordFolder) -> list[str]:
         "record in `results/`; a test compares the pages with the records.",
         "[Tables](tables.md) · [baselines](baselines.md) · "
         + ("[wrong cells](cells.md) · " if records["cells"] else "")
+        + ("[one file](find.md) · " if records["find"] else "")
         + "[texts](text.md) · [speed](speed.md) · [tried](tried.md)",
         good(quality),
         fast(records),

@@ -12,6 +12,8 @@ from maskdiff.detectors.finding.tail import LEAST_SCALE, OddEstimate, TailCounts
 
 # Numbers count as outlying where at most this share of normal rows has one as far outside.
 _OUTLYING = 0.01
+# No number is rarer than this; and what a score adds where rows are equally rare.
+_RAREST, _TIE = 1e-12, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +84,8 @@ def _raised(score: FloatArray, of_scores: FloatArray, outlying: FloatArray) -> t
     p_value = np.minimum(1.0, least + np.minimum(least, _OUTLYING))
     order = np.argsort(score[judged], kind="stable")
     rarity, ordered = -np.log(of_scores[judged][order]), score[judged][order]
-    alarm_score = score.copy()
-    alarm_score[raises] = np.interp(-np.log(np.maximum(outlying[raises], 1e-300)), rarity, ordered)
+    alarm_score, wanted = score.copy(), -np.log(np.maximum(outlying[raises], _RAREST))
+    beyond = np.maximum(wanted - rarity.max(initial=0.0), 0.0)  # rarer than the highest score
+    # Of rows that are equally rare the one with the higher score comes first.
+    alarm_score[raises] = np.interp(wanted, rarity, ordered) + LEAST_SCALE * beyond + _TIE * score[raises]
     return np.fmax(alarm_score, score), np.where(judged, p_value, 1.0)
