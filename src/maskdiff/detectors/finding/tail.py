@@ -18,7 +18,7 @@ from maskdiff.codes import FloatArray
 # From where to where the scores are fitted, as shares of all rows, and at how many points. Where the tail is more than
 # so many times heavier by the first bulk than by the second, odd rows are so many that they are in it.
 _BULK, _LOWER_BULK, _POINTS = (0.6, 0.9), (0.4, 0.75), 200
-_HEAVIER = 2.0
+_HEAVIER, _FAR = 2.0, 0.95
 # The same as shares of the rows that do not score like most, where most are more than begin the bulk, but not all.
 _OF_OTHERS, _NEARLY_ALL = (0.1, 0.75), 0.99
 # Once it is known about how many rows are odd, the bulk of the others is fitted again, so many times.
@@ -114,11 +114,12 @@ class TailCounts:
         ordered, normal = scores[order], np.ones(len(scores))
         if not len(order):
             return cls(0, normal)
-        upper, number = UpperScores.of(ordered), n_odd or 0
+        upper, number, counted = UpperScores.of(ordered), n_odd or 0, n_odd or 0
         bulk = _LOWER_BULK if _reaches_bulk(ordered) else _BULK
         for _ in range(_REFITS if n_odd is None else 0):
-            number = upper.n_odd(ordered, number, bulk)
-        expected = upper.expected(ordered, number)
+            # What the lower bulk counts is too rough to judge single rows by.
+            number, counted = upper.n_odd(ordered, number, bulk), upper.n_odd(ordered, counted, _BULK)
+        expected = upper.expected(ordered, counted)
         normal[order[upper.first :]] = np.repeat(upper.chances(expected, n_odd), upper.counts)
         return cls(number, normal)
 
@@ -195,8 +196,13 @@ def _beyond_equal(ordered: FloatArray, bulk: tuple[float, float]) -> tuple[float
 
 
 def _reaches_bulk(ordered: FloatArray) -> bool:
-    """Whether odd rows are in the upper bulk, so that the lower one has to say how many they are."""
-    return PowerTail.of(ordered).b > _HEAVIER * PowerTail.of(ordered, bulk=_LOWER_BULK).b
+    """Whether odd rows are in the upper bulk, so that the lower one has to say how many they are.
+
+    They are far above it; groups of normal rows, one of which scores a little higher than the others, are not.
+    """
+    origin, (end, far) = min(0.0, float(ordered[0])), np.quantile(ordered, [_LOWER_BULK[1], _FAR])
+    heavier = PowerTail.of(ordered).b > _HEAVIER * PowerTail.of(ordered, bulk=_LOWER_BULK).b
+    return bool(heavier and far - origin > _HEAVIER * (end - origin))
 
 
 def _line(x: FloatArray, y: FloatArray) -> tuple[float, float]:
