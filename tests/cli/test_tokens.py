@@ -237,7 +237,7 @@ def test_one_megabyte_of_text_is_scored_whole_and_shown_in_parts(inbox, tmp_path
         ("fit {0}/normal.csv -o {1}/m --text message --tokenizer nowhere.json", "nowhere.json"),
         ("fit {0}/normal.csv -o {1}/m --text message --embedder {0}/nowhere", "nowhere"),
         ("fit {0}/normal.csv -o {1}/m --text message --contamination 0.1", "is for tables"),
-        ("fit {1}/texts.csv -o {1}/m", "A column of texts is for TextDetector. (On the command line: --text NAME.)"),
+        ("fit {1}/texts.csv -o {1}/m", "Texts alone are for TextDetector. (On the command line: --categorical NAME"),
         ("score {0}/text.maskdiff {0}/new.jsonl", "has no column 'message'"),
         ("score {0}/logs.maskdiff {1}/mixed.jsonl", "row 2 is a plain string, 'allocate receive'"),
     ],

@@ -11,9 +11,9 @@ from .cases import CASES, ORIGINS, fitted
 
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch):
-    """What the battery promises holds for any network, so none is trained for long."""
+    """What the battery promises holds for networks that are trained a little."""
     whole = Steps.steps
-    monkeypatch.setattr(Steps, "steps", lambda self, n_rows, batch_size: min(10, whole(self, n_rows, batch_size)))
+    monkeypatch.setattr(Steps, "steps", lambda self, n_rows, batch_size: min(40, whole(self, n_rows, batch_size)))
 
 
 @pytest.fixture(scope="session")

@@ -313,7 +313,7 @@ def test_fitting_again_forgets_the_first_table(normal_rows, odd_rows):
         ({"contamination": 0.5}, r"contamination, the share .* must lie in \[0, 0.5\) or be \"auto\"; got 0.5"),
         ({"schedule": "sudden"}, "'sudden'; choose one of linear"),
         ({"objective": "hinge"}, "'hinge'; choose one of reconstruction, diffusion"),
-        ({"columns": {"flag": "colour"}}, "'flag'.* must be one of category, number, date, drop; got 'colour'"),
+        ({"columns": {"flag": "colour"}}, "'flag'.* must be one of category, text, number, date, drop; got 'colour'"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused_at_fit(settings, message, normal_rows):

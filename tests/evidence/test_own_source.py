@@ -54,11 +54,11 @@ class Rarity:
 class RarityDetector(TableDetector):
     """The kernel's surprise and the rarity of single values, on one scale."""
 
-    def _gather(self, codes, held_out, callback):
-        alone = super()._gather(codes, held_out, callback)
+    def _gather(self, codes, held_out, callback, *, looks=False):
+        alone, _ = super()._gather(codes, held_out, callback)
         sources = {**alone.sources, "rarity": Rarity.of(codes)}
         both = Evidence(sources, (*alone.terms, EvidenceTerm("rarity", "mean")))
-        return both.on_one_scale(held_out, callback=callback)
+        return both.on_one_scale(held_out, callback=callback), {}  # rows get no first look
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from matplotlib import pyplot
 import maskdiff
 from maskdiff import ProbeGrid, Steps, TableDetector, TextDetector, Training, TransformerReconstructor
 from maskdiff.errors import InputError, MissingExtraError, NoEvidenceWarning
+from maskdiff.explanations.intervals import interval_text
 from maskdiff.plot import waterfall
 
 
@@ -45,7 +46,7 @@ def test_the_strongest_cells_are_named_with_what_was_expected(detector, odd_rows
     texts = texts_of(waterfall(detector, odd_rows, row=2, top=2))
     for cell in cells.to_dict("records"):
         assert f"{cell['column']} = {cell['value']}" in texts
-        assert any(f"expected {cell['expected']} (" in text for text in texts)
+        assert any(f"expected {interval_text(cell['expected'])} (" in text for text in texts)
         assert f"{cell['contribution']:+.2f}" in texts
     assert "2 other columns" in texts
 

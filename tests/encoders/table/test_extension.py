@@ -22,17 +22,14 @@ def encoder() -> TableEncoder:
 
 def test_old_codes_move_to_the_codes_the_same_rows_have_now(encoder):
     rows = table(300, seed=0)
-    wider, columns = encoder.extended(table(200, seed=1, colours="brzg", high=300.0).assign(n=7))
-    before = encoder.encode(rows).values
-    moved = np.column_stack([columns[name].moved[before[:, at]] for at, name in enumerate(rows)])
+    wider, extension = encoder.extended(table(200, seed=1, colours="brzg", high=300.0).assign(n=7))
+    moved = extension.change.moved(encoder.encode(rows).values)
     assert (moved == wider.encode(rows).values).all()
-    assert columns["colour"].new_values == ("z",)
-    assert columns["n"].new_values == ("7",)
-    assert columns["amount"].widened
-    for field in encoder.schema_:
-        assert (
-            columns[field.name].moved[field.size] == wider.schema_.fields[encoder.schema_.names.index(field.name)].size
-        )
+    assert extension.new_values["colour"] == ("z",)
+    assert extension.new_values["n"] == ("7",)
+    assert "amount" in extension.widened
+    unseen = np.array([[field.size for field in encoder.schema_]])
+    assert extension.change.moved(unseen).tolist() == [[field.size for field in wider.schema_]]
 
 
 def test_counts_are_those_of_all_rows(encoder):
@@ -56,9 +53,10 @@ def test_the_most_extreme_number_has_a_bin_of_its_own_as_in_a_fit(encoder):
 
 
 def test_rows_like_those_before_change_nothing_but_counts(encoder):
-    wider, columns = encoder.extended(table(300, seed=0))
+    wider, extension = encoder.extended(table(300, seed=0))
     assert [field.labels for field in wider.schema_] == [field.labels for field in encoder.schema_]
-    assert not any(one.new_values or one.widened for one in columns.values())
+    assert not any(extension.new_values.values())
+    assert not extension.widened
     assert wider.schema_.fields[0].counts == tuple(2 * n for n in encoder.schema_.fields[0].counts)
 
 

@@ -269,7 +269,7 @@ def tables_page(records: RecordFolder) -> list[str]:
             "maskdiff bench tables --data DIR --methods ours --seeds 5 --out results/tables.jsonl",
             "maskdiff bench summary --docs docs/results",
         ),
-        f"Measured on {places(records['tables'])}.",
+        " ".join([f"Measured on {places(records['tables'])}.", records.note("tables")]).strip(),
         ranks(quality),
         *(large_table(quality, metric) for metric in METRICS),
         batches(records["mlp-paper-batches-of-512"]),

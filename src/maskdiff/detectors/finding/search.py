@@ -40,8 +40,6 @@ _SMALL = 1500
 _FOLDS_OF_SMALL, _FOLDS = (4, 4, 4), (2, 3, 3)
 # The share of the rows that each round does not learn from, unless more are thought to be odd.
 _ASIDE = (0.0, 0.3, 0.1)
-# The share that `fit` does not learn from where the scores decide.
-_ASIDE_IN_FIT = 0.1
 # From more rows nothing more is learned; those learned from are drawn at random.
 MOST_LEARNED = 200_000
 
@@ -177,14 +175,17 @@ def search(
 
 
 def odd_rows(detector: Any, batches: Batches, n_rows: int, callback: Callback | None) -> BoolArray:
-    """The rows among those to learn from that are better left out, shape (N,), after two rounds; none of few rows."""
+    """The rows that stand out among those to learn from, shape (N,), after two rounds; none where rows are few.
+
+    No more than these: `fit` promises a false-alarm rate, and normal rows that are left out would be alarms.
+    """
     if n_rows < FEWEST_ROWS:
         return np.zeros(n_rows, np.bool_)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MaskdiffWarning)  # given once, by the model that is kept
         ties = RowTies(detector._row_keys(batches))
     judgement = search(detector, batches, ties, FindOptions(), callback=callback, most_rounds=2).judgement
-    return oddest(judgement.alarm_score, _n_aside(judgement, _ASIDE_IN_FIT, FindOptions()))
+    return oddest(judgement.alarm_score, judgement.odd.number)
 
 
 def _n_aside(judgement: Judgement, share: float, options: FindOptions) -> int:
