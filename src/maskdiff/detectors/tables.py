@@ -9,23 +9,20 @@ from typing import Any
 import numpy as np
 
 from maskdiff.cascade import ALARMS, RANKING, Effort, alarm_look, ranking_look
-from maskdiff.codes import Codes, FloatArray
-from maskdiff.codes.hashes import Hashes, row_hashes
+from maskdiff.codes import Codes
 from maskdiff.detectors.cell_alarms import CellAlarms
 from maskdiff.detectors.cell_detector import CellDetector
 from maskdiff.detectors.cell_reports import CellReports
 from maskdiff.detectors.efforts import LearnedLooks
-from maskdiff.detectors.learning import MAIN, Batches
+from maskdiff.detectors.learning import MAIN
 from maskdiff.detectors.settings import Presets
-from maskdiff.detectors.split import RowSplit, in_step
-from maskdiff.detectors.text_evidence import TEXTS, HeldTexts, TableChoice
+from maskdiff.detectors.table_reading import TableReading
+from maskdiff.detectors.text_evidence import TEXTS, TableChoice
 from maskdiff.detectors.updating.kept_rows import KeptRows
 from maskdiff.detectors.updating.references import reference_rows
 from maskdiff.detectors.updating.stored_rows import StoredRows
-from maskdiff.detectors.updating.unseen_cells import UnseenCells
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.input import read_table
-from maskdiff.encoders.table.outlying import OutlyingNumbers
 from maskdiff.errors import SettingError
 from maskdiff.evidence import Evidence, EvidenceTerm, MaskedSurprise, NearestRows, Source
 from maskdiff.masking import Schedule
@@ -41,7 +38,7 @@ _ROWS_TO_LEARN_FROM = 1000
 _FEWEST_TO_CROSS_FIT = 20
 
 
-class TableDetector(CellReports, CellDetector):
+class TableDetector(TableReading, CellReports, CellDetector):
     """Finds odd rows in a table, and the cells that make them odd.
 
     Trained on normal rows only: `fit(normal)`, then `anomaly_score`, `p_value`, `is_anomaly`, `explain`.
@@ -159,7 +156,7 @@ class TableDetector(CellReports, CellDetector):
     @property
     def requested_columns(self) -> Mapping[str, str] | None:
         """How single columns are read: those of `columns` and those of `encoder`."""
-        return _combined(None if self.encoder is None else self.encoder.columns, self.columns)
+        return _joined_columns(None if self.encoder is None else self.encoder.columns, self.columns)
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -276,69 +273,8 @@ class TableDetector(CellReports, CellDetector):
         kernel = beside.reconstructor if isinstance(beside, MaskedSurprise) else self.reconstructor_
         return kernel if isinstance(kernel, KernelReconstructor) and not self._fits_on_texts() else None
 
-    def _look(self, batches: Batches, n_rows: int | None) -> int:
-        """What columns of texts stand for is decided by all rows, those that calibrate too."""
-        recognition = self._new_encoder().recognition()
-        for rows in batches():
-            recognition.add(rows)
-            if n_rows is not None and recognition.settled:
-                break
-        self._text_types = recognition.found()
-        return recognition.rows if n_rows is None else n_rows
 
-    def _row_keys(self, batches: Batches) -> Hashes:
-        encoder = self._new_encoder()
-        statistics = encoder.statistics(text_types=self._text_types)
-        for rows in batches():
-            statistics.add(rows)
-        encoder.fit_statistics(statistics)
-        return np.concatenate([row_hashes(encoder.encode(rows), 0) for rows in batches()])
-
-    def _outlying(self, batches: Batches) -> FloatArray | None:
-        statistics = self._new_encoder().statistics(text_types=self._text_types)
-        for rows in batches():
-            statistics.add(rows)
-        outlying = OutlyingNumbers.of(statistics)
-        if not outlying.ends:
-            return None
-        return np.concatenate([outlying.p_values(rows, statistics) for rows in batches()])
-
-    def _encode(self, batches: Batches, split: RowSplit) -> tuple[Codes, Codes, Codes]:
-        order = split.order
-        learned_from, place = np.zeros(len(order), dtype=np.bool_), np.empty(len(order), dtype=np.int64)
-        learned_from[split.train], place[order] = True, np.arange(len(order))
-        parts = in_step(batches(), learned_from)
-        encoder = self._new_encoder()
-        statistics = encoder.statistics(text_types=self._text_types)
-        for rows, chosen in parts:
-            statistics.add(rows.take(chosen))
-            # Which columns are row ids is decided by all rows; see `encoders.table.keys` for why that is no leak.
-            statistics.watch(rows.take(~chosen))
-        self.encoder_ = encoder.fit_statistics(statistics)
-        # In the order of the split, each part is a view of one array, and nothing is held twice.
-        values = np.empty((len(place), len(self.encoder_.schema_)), dtype=self.encoder_.schema_.code_dtype)
-        # Only rows that were not learned from can be beyond the range; they are few.
-        n_learned, excess = len(split.train), np.zeros((len(order) - len(split.train), values.shape[1]))
-        texts, unseen = HeldTexts(split, self.seed), UnseenCells()
-        for rows, of_rows in in_step(batches(), np.column_stack([place, texts.kept])):
-            here, kept = of_rows[:, 0], of_rows[:, 1] > 0
-            codes = self.encoder_.encode(rows)
-            texts.add(codes, kept)
-            values[here] = codes.values
-            apart = here >= n_learned
-            if codes.excess is not None:
-                excess[here[apart] - n_learned] = codes.excess[apart]
-            if apart.any():
-                unseen.add(self.encoder_, rows.take(apart), codes.take(apart), here[apart])
-        self._unseen = unseen.in_order()
-        codes, tuning, calibration = split.cut(Codes(values, self.encoder_.schema_, texts=texts.joined()))
-        if excess.any():
-            tuning = replace(tuning, excess=excess[: len(tuning)])
-            calibration = calibration if split.leave_one_out else replace(calibration, excess=excess[len(tuning) :])
-        return codes, tuning, calibration
-
-
-def _combined(columns: Mapping[str, str] | None, others: Mapping[str, str] | None) -> Mapping[str, str] | None:
+def _joined_columns(columns: Mapping[str, str] | None, others: Mapping[str, str] | None) -> Mapping[str, str] | None:
     """How to read single columns, named in two places."""
     if columns is None or others is None:
         return others if columns is None else columns

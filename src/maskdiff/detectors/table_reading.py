@@ -1,0 +1,94 @@
+"""The part of a table's detector that goes through its rows, batch by batch, and gives them codes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from maskdiff.codes import Codes, FloatArray
+from maskdiff.codes.hashes import Hashes, row_hashes
+from maskdiff.detectors.learning import Batches
+from maskdiff.detectors.split import RowSplit, in_step
+from maskdiff.detectors.text_evidence import HeldTexts
+from maskdiff.detectors.updating.unseen_cells import UnseenCells
+from maskdiff.encoders.table.encoder import TableEncoder
+from maskdiff.encoders.table.outlying import OutlyingNumbers
+from maskdiff.encoders.table.statistics import TableStatistics
+
+
+class TableReading:
+    """Reads the batches of a table: what its columns stand for, which rows are equal, their codes."""
+
+    seed: int
+    encoder_: Any
+    _text_types: Any
+    _unseen: Any
+
+    def _new_encoder(self) -> TableEncoder:
+        """An encoder with the detector's settings."""
+        raise NotImplementedError
+
+    def _look(self, batches: Batches, n_rows: int | None) -> int:
+        """What columns of texts stand for is decided by all rows, those that calibrate too."""
+        recognition = self._new_encoder().recognition()
+        for rows in batches():
+            recognition.add(rows)
+            if n_rows is not None and recognition.settled:
+                break
+        self._text_types = recognition.found()
+        return recognition.rows if n_rows is None else n_rows
+
+    def _statistics(self, encoder: TableEncoder, batches: Batches) -> TableStatistics:
+        """What this encoder learns from, of all rows."""
+        statistics = encoder.statistics(text_types=self._text_types)
+        for rows in batches():
+            statistics.add(rows)
+        return statistics
+
+    def _row_keys(self, batches: Batches) -> Hashes:
+        encoder = self._new_encoder()
+        encoder.fit_statistics(self._statistics(encoder, batches))
+        return np.concatenate([row_hashes(encoder.encode(rows), 0) for rows in batches()])
+
+    def _outlying(self, batches: Batches) -> FloatArray | None:
+        statistics = self._statistics(self._new_encoder(), batches)
+        outlying = OutlyingNumbers.of(statistics)
+        if not outlying.ends:
+            return None
+        return np.concatenate([outlying.p_values(rows, statistics) for rows in batches()])
+
+    def _encode(self, batches: Batches, split: RowSplit) -> tuple[Codes, Codes, Codes]:
+        order = split.order
+        learned_from, place = np.zeros(len(order), dtype=np.bool_), np.empty(len(order), dtype=np.int64)
+        learned_from[split.train], place[order] = True, np.arange(len(order))
+        parts = in_step(batches(), learned_from)
+        encoder = self._new_encoder()
+        statistics = encoder.statistics(text_types=self._text_types)
+        for rows, chosen in parts:
+            statistics.add(rows.take(chosen))
+            # Which columns are row ids is decided by all rows; see `encoders.table.keys` for why that is no leak.
+            statistics.watch(rows.take(~chosen))
+        self.encoder_ = encoder.fit_statistics(statistics)
+        # In the order of the split, each part is a view of one array, and nothing is held twice.
+        values = np.empty((len(place), len(self.encoder_.schema_)), dtype=self.encoder_.schema_.code_dtype)
+        # Only rows that were not learned from can be beyond the range; they are few.
+        n_learned, excess = len(split.train), np.zeros((len(order) - len(split.train), values.shape[1]))
+        texts, unseen = HeldTexts(split, self.seed), UnseenCells()
+        for rows, of_rows in in_step(batches(), np.column_stack([place, texts.kept])):
+            here, kept = of_rows[:, 0], of_rows[:, 1] > 0
+            codes = self.encoder_.encode(rows)
+            texts.add(codes, kept)
+            values[here] = codes.values
+            apart = here >= n_learned
+            if codes.excess is not None:
+                excess[here[apart] - n_learned] = codes.excess[apart]
+            if apart.any():
+                unseen.add(self.encoder_, rows.take(apart), codes.take(apart), here[apart])
+        self._unseen = unseen.in_order()
+        codes, tuning, calibration = split.cut(Codes(values, self.encoder_.schema_, texts=texts.joined()))
+        if excess.any():
+            tuning = replace(tuning, excess=excess[: len(tuning)])
+            calibration = calibration if split.leave_one_out else replace(calibration, excess=excess[len(tuning) :])
+        return codes, tuning, calibration
