@@ -35,7 +35,10 @@ def test_a_model_learns_on_and_says_what_changed(model, tmp_path):
     assert facts[0]["anomalies"] == 20 > 5 > facts[1]["anomalies"]
     connections(80, seed=10).to_csv(tmp_path / "later.csv", index=False)
     assert json.loads(call("update", out, tmp_path / "later.csv", "-o", out, "--json").out)["rows"] == 80
-    assert "learned from before" in call("update", out, tmp_path / "later.csv", "-o", out).err
+    again = call("update", out, tmp_path / "later.csv", "-o", out).err
+    assert "learned from before" in again
+    assert "a file without the rows of earlier fits and updates" in again
+    assert "judge(" not in again
 
 
 def test_files_that_cannot_be_used_are_refused(model, tmp_path):

@@ -22,6 +22,7 @@ HINTS = {
     "format": "--format NAME",
     "header": "--header or --no-header",
     "label": "--label NAME",
+    "new rows": "give a file without the rows of earlier fits and updates",
     "normal": "--normal VALUE",
     "on_bad_lines": "--on-bad-lines skip",
     "out": "-o FILE",

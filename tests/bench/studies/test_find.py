@@ -44,10 +44,22 @@ def test_false_discoveries_are_counted_where_the_share_is_known(tmp_path: Path, 
     assert none["false"] == none["reported"]
 
 
+def test_a_search_is_timed_beside_a_plain_fit_and_score(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    arguments = ["--part", "cost", "--sets", "150", "--methods", "find, kernel", "--seeds", "1"]
+    assert main(["bench", "find", *arguments, "--out", str(out), "--quiet"]) == 0
+    (record,) = read_records(out)
+    assert (record["set"], record["n_rows"]) == ("150 claims", 150)
+    plain = record["fit_seconds"] + record["score_seconds"]
+    assert record["ratio"] == pytest.approx(record["find_seconds"] / plain, abs=0.001)
+    assert find.outcome(record).startswith("a search takes ")
+    assert OneFile(part="cost").set_names(["all"]) == ["40,000 claims"]
+
+
 def test_large_tables_are_cut_and_other_parts_are_refused() -> None:
     table = find.cut_rows(make_claims(n=100, seed=0), 30)
     assert len(table[0]) == len(table[1]) == 30
     assert OneFile(part="rates").set_names(["all"]) == ["claims@0%", "claims@1%", "claims@5%", "claims@20%"]
     assert OneFile().method(Run("solar", "find", 0)).group == "ours"
-    with pytest.raises(SettingError, match="part must be one of tables, rates"):
+    with pytest.raises(SettingError, match="part must be one of tables, rates, cost"):
         OneFile(part="both")

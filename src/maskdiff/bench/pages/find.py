@@ -72,6 +72,23 @@ def rates(records: list[Record]) -> str:
     )
 
 
+def costs(records: list[Record]) -> str:
+    """How long a search takes beside a plain fit and score."""
+    lines = [
+        [
+            f"{record['method']}, {record['set']}",
+            f"{record['device']}, {number(record['threads'])} {'thread' if record['threads'] == 1 else 'threads'}",
+            *(f"{record[step]:.1f}" for step in ("fit_seconds", "score_seconds", "find_seconds", "ratio")),
+        ]
+        for record in records
+    ]
+    return section(
+        "Cost",
+        "Seconds of a fit and of a score of the same rows, of a search, and how many times as long that takes.",
+        grid(["search", "on", "fit", "score", "find", "ratio"], lines),
+    )
+
+
 def _rates_of(runs: list[Record]) -> list[str]:
     false = np.mean([100 * run["false"] / max(run["reported"], 1) for run in runs])
     found = [100 * (run["reported"] - run["false"]) / run["n_odd"] for run in runs if run["n_odd"]]
@@ -85,7 +102,8 @@ def find_page(records: RecordFolder) -> list[str]:
     found = records["find"]
     if not found:
         return []
-    whole = [record for record in found if "@" not in record["set"]]
+    timed = [record for record in found if "ratio" in record]
+    whole = [record for record in found if "@" not in record["set"] and record not in timed]
     generated = [record for record in found if "@" in record["set"]]
     return [
         "One file, and nobody knows which rows are normal: `maskdiff find`, the default, on whole tables without "
@@ -96,4 +114,5 @@ def find_page(records: RecordFolder) -> list[str]:
         tables(whole) if whole else "",
         reported(whole) if whole else "",
         rates(generated) if generated else "",
+        costs(timed) if timed else "",
     ]

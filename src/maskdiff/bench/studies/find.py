@@ -2,7 +2,8 @@
 
 In the part `tables` every method is given all rows of a table, at most 40,000 of them, and scores the same rows. In the
 part `rates` a search goes through generated claims of which a known share is odd, "claims@5%": how many of the rows it
-reports are normal, and whether the number of odd rows is within the interval it gives.
+reports are normal, and whether the number of odd rows is within the interval it gives. In the part `cost` a search is
+timed beside a plain fit and score of the same claims.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from maskdiff.bench.runs.measure import Record, Run, Split, failure, identity, measure, metrics
 from maskdiff.bench.runs.methods import METHODS, Method, chosen
 from maskdiff.bench.runs.sets import LabelledTable, load_set, table_names
+from maskdiff.bench.studies.find_cost import cost_set, measure_cost
 from maskdiff.codes import FloatArray
 from maskdiff.datasets import make_claims
 from maskdiff.detectors import TableDetector
@@ -30,7 +32,7 @@ SETS = ("solar", "bank", "u2r", "probe", "chess", "apas", "r10", "claims", "cmc"
 MOST_ROWS = 40_000
 SHARES = (0.0, 0.01, 0.05, 0.2)
 RATE_ROWS, RATE = 5000, 0.1
-PARTS = ("tables", "rates")
+PARTS = ("tables", "rates", "cost")
 
 
 class Finder:
@@ -85,7 +87,8 @@ COMPARED: dict[str, Method] = {
     "fit and score": METHODS["default"],
     **{name: METHODS[name] for name in ("iforest", "copod", "ecod", "isotree", "hamming-knn")},
 }
-SEARCHES: dict[str, Method] = {"find": _find(), "find, kernel": _find("kernel")}
+RECONSTRUCTORS = {"find": "combined", "find, kernel": "kernel"}
+SEARCHES: dict[str, Method] = {name: _find(reconstructor) for name, reconstructor in RECONSTRUCTORS.items()}
 
 
 @dataclass(frozen=True)
@@ -105,10 +108,12 @@ class OneFile:
         every = list(wanted := tuple(wanted)) == ["all"]
         if self.part == "rates":
             return [f"claims@{share:.0%}" for share in SHARES] if every else list(wanted)
+        if self.part == "cost":
+            return [cost_set()] if every else [cost_set(int(rows)) for rows in wanted]
         return list(SETS) if every else table_names(wanted)
 
     def method_names(self, wanted: Iterable[str]) -> list[str]:
-        if self.part == "rates":
+        if self.part != "tables":
             return ["find"] if list(wanted := tuple(wanted)) == ["all"] else chosen(wanted, SEARCHES)
         return chosen(wanted, COMPARED)
 
@@ -148,6 +153,8 @@ def claims_with(share: float, n: int, seed: int) -> LabelledTable:
 def execute_find(run: Run, task: OneFile, device: str) -> Record:
     """Do a run and turn whatever goes wrong into a record."""
     try:
+        if task.part == "cost":
+            return measure_cost(run, RECONSTRUCTORS[run.method], device)
         X, y = task.table(run)
         if task.part == "tables":
             return measure(run, Split(X, X, y), task.method(run), device=device)
@@ -170,6 +177,8 @@ def _rates(run: Run, method: Method, X: Any, y: NDArray[Any], device: str) -> Re
 
 def outcome(record: Record) -> str:
     """What a run gave, in one line."""
+    if "ratio" in record:
+        return f"a search takes {record['ratio']:.1f} times as long ({record['find_seconds']:.1f} s) as fit and score"
     ranked = "" if record["roc_auc"] is None else f"ROC {100 * record['roc_auc']:.1f}, PR {100 * record['pr_auc']:.1f}"
     if "reported" not in record:
         return ranked

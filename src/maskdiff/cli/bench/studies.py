@@ -135,7 +135,11 @@ def find(
     sets: Sets = ["all"],  # noqa: B006
     methods: Methods = ["all"],  # noqa: B006
     part: Annotated[
-        str, typer.Option(metavar="tables|rates", help="Whole tables, or false discoveries in generated claims.")
+        str,
+        typer.Option(
+            metavar="tables|rates|cost",
+            help="Whole tables, false discoveries in generated claims, or time beside a plain fit and score.",
+        ),
     ] = "tables",
     seeds: Seeds = 5,
     out: Annotated[str, record_file(FIND)] = FIND,

@@ -54,5 +54,6 @@ def check_new(learned: Fingerprint, codes: Codes) -> None:
     if once >= _FEWEST_SEEN and learned.is_overlap(n, seen, once, _INTERVAL):
         raise InputError(
             f"{seen:,} of {n:,} rows were learned from before and would count twice, which makes all rows seem less "
-            "odd than they are. Hand over the new rows alone; judge(X).seen marks the others."
+            "odd than they are. Hand over the new rows alone.",
+            setting="new rows",
         )
