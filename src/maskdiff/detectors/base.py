@@ -7,49 +7,34 @@ Higher score = more anomalous, everywhere but in the four methods that carry sci
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maskdiff.calibration import Calibration
 from maskdiff.codes import BoolArray, Codes, FloatArray
-from maskdiff.codes.stored import check_schema
 from maskdiff.detectors.cell_alarms import CellVerdicts
-from maskdiff.detectors.dismissals import Dismissals
 from maskdiff.detectors.display import summary_html
 from maskdiff.detectors.explaining import Explaining
 from maskdiff.detectors.feedback import Feedback
-from maskdiff.detectors.fingerprint import Fingerprint
 from maskdiff.detectors.labels import pandas_index
-from maskdiff.detectors.learning import MAIN, Batches, Learner
+from maskdiff.detectors.learning import Batches
+from maskdiff.detectors.model_state import ModelState
 from maskdiff.detectors.verdicts import Verdicts
-from maskdiff.errors import SettingError
-from maskdiff.evidence import CellEvidence, Evidence, MaskedSurprise
-from maskdiff.evidence.base import State
+from maskdiff.evidence import CellEvidence
 from maskdiff.explanations.shading import Piece
-from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback, listening
-from maskdiff.state import arguments_from_plain, arguments_to_plain, check, from_plain, to_plain
-from maskdiff.state.tensors import Tensors, check_names, named, under
 
 if TYPE_CHECKING:
     from maskdiff.detectors.finding.cross_fit import CrossFit
     from maskdiff.detectors.finding.findings import Findings
 
-# Settings that say nothing about the scores are not stored.
-_NOT_STORED = ("progress", "device")
-# What a model file holds with tensors of its own.
-_WITH_TENSORS = ("evidence", "fingerprint", "cells", "kept", "looks")
 
-
-class Detector(OutlierMixin, Explaining, Feedback, Learner):  # type: ignore[misc]
+class Detector(OutlierMixin, Explaining, Feedback, ModelState):  # type: ignore[misc]
     """What every detector can do once it has learned: score, judge, explain, be stored."""
 
-    _encoder: type[Any]
     _verdicts: type[Verdicts] = Verdicts
 
     # One file, whose odd rows nobody knows ----------------------------------------------------------------------------
@@ -215,68 +200,6 @@ class Detector(OutlierMixin, Explaining, Feedback, Learner):  # type: ignore[mis
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         shown: dict[str, str] = super()._repr_mimebundle_(**kwargs)
         return shown | ({"text/html": self._repr_html_inner()} if "text/html" in shown else {})
-
-    # Keeping ---------------------------------------------------------------------------------------------------------
-
-    def to_state(self) -> State:
-        """Everything that was set and learned, as plain values and tensors; see `maskdiff.save`."""
-        if not hasattr(self, "calibration_"):
-            raise SettingError(f"{self!r} has learned nothing yet: fit it before saving it.")
-        evidence, tensors = self.evidence_.to_state()
-        fingerprint, hashes = self.fingerprint_.to_state()
-        cells, of_cells = self._cells_to_state()
-        updates, of_kept = self._updates_to_state()
-        plain = {
-            "settings": arguments_to_plain(self, without=_NOT_STORED),
-            "probes": to_plain(self.probes_),
-            "encoder": self.encoder_.to_state(),
-            "evidence": evidence,
-            "fingerprint": fingerprint,
-            "dismissals": self.dismissals_.to_state(),
-            "cells": cells,
-            **updates,
-        }
-        parts = named(tensors, "evidence") | named(hashes, "fingerprint") | named(of_cells, "cells")
-        parts |= named(of_kept, "kept")
-        looks, of_looks = self._looks_to_state()
-        scores = torch.from_numpy(self.whole_grid_calibration_.scores.copy())
-        return plain | {"looks": looks}, parts | named(of_looks, "looks") | {"calibration": scores}
-
-    def _cells_to_state(self) -> State:
-        """What was learned about single cells: here nothing."""
-        return {}, {}
-
-    def _cells_from_state(self, plain: Any, tensors: Tensors) -> None:
-        """Take up what `_cells_to_state` gave."""
-        check(plain == {} and not tensors, "it holds alarms of cells, which a row of tokens cannot have")
-
-    @classmethod
-    def from_state(cls, plain: Any, tensors: Tensors) -> Self:
-        """The detector that `to_state` described; everything is checked, nothing is taken on trust."""
-        wanted = {"settings", "probes", "encoder", *_WITH_TENSORS, "dismissals", "updates"}
-        check(isinstance(plain, dict) and set(plain) == wanted, "it does not describe a detector completely")
-        parts, hashes, of_cells, of_kept, of_looks = (under(tensors, name) for name in _WITH_TENSORS)
-        inside = (name for name in tensors if name.partition(".")[0] in _WITH_TENSORS)
-        check_names(tensors, "calibration", *inside)
-        detector = cls(**arguments_from_plain(cls, plain["settings"], without=_NOT_STORED))
-        detector._check_settings()
-        detector.encoder_ = cls._encoder.from_state(plain["encoder"])
-        detector.probes_ = from_plain(plain["probes"], ProbeGrid)
-        device, schema = detector.torch_device(), check_schema(detector.encoder_.schema_)
-        detector.fingerprint_ = Fingerprint.from_state(plain["fingerprint"], hashes, schema)
-        of_tokens = detector.encoder_.parts != "columns"
-        detector.dismissals_ = Dismissals.from_state(plain["dismissals"], schema, of_tokens=of_tokens)
-        detector.evidence_ = Evidence.from_state(plain["evidence"], parts, schema=schema, device=device)
-        main = detector.evidence_.sources.get(MAIN)
-        check(isinstance(main, MaskedSurprise), f"its evidence lacks a masked surprise called {MAIN}")
-        assert isinstance(main, MaskedSurprise)
-        detector.reconstructor_ = main.reconstructor
-        detector._check_learned()
-        detector._cells_from_state(plain["cells"], of_cells)
-        detector._updates_from_state(plain, of_kept)
-        calibration = Calibration.from_state(tensors["calibration"])
-        detector.adopt_calibration(calibration, detector._looks_from_state(plain["looks"], of_looks, len(calibration)))
-        return detector
 
     # scikit-learn's names and signs: lower = more anomalous ----------------------------------------------------------
 
