@@ -32,7 +32,7 @@ PROBES = ProbeGrid((0.2, 0.6), 2)
 WORDS = ("see", "you", "at", "nine", "ten", "noon", "home", "work")
 TEXTS = [" ".join(np.random.default_rng(i).choice(WORDS, 5)) for i in range(60)]
 ODD_TEXTS = ["see you at nine", "win cash now", "work"]
-TRIED = 200
+TRIED = 100
 
 
 def connections(n, seed):

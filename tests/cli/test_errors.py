@@ -77,10 +77,9 @@ def test_a_mistake_is_named_in_one_line_with_status_2(mistake, home, model):
 
 def test_a_mistake_is_one_line_from_the_real_command_too(home, model):
     """Threads that still read ahead used to abort the process on its way out, more often than not."""
-    for _ in range(2):
-        said = run("explain", model, home / "new.csv", "--row", "999")
-        assert said.is_refusal, said
-        assert said.out == ""
+    said = run("explain", model, home / "new.csv", "--row", "999")
+    assert said.is_refusal, said
+    assert said.out == ""
 
 
 def test_a_fault_of_ours_has_status_1_and_debug_shows_where(home, model, monkeypatch):
@@ -157,7 +156,7 @@ FILE = st.one_of(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(content=FILE, skip=st.booleans())
 def test_no_csv_file_makes_fit_crash(content, skip, tmp_path_factory):
     folder = tmp_path_factory.mktemp("fuzz")
@@ -170,7 +169,7 @@ def test_no_csv_file_makes_fit_crash(content, skip, tmp_path_factory):
         assert again.status == 0, again
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(content=st.lists(st.lists(CELL, min_size=9, max_size=9).map(",".join), max_size=5))
 def test_no_csv_file_makes_score_crash(content, home, model, tmp_path_factory):
     header = (home / "new.csv").read_text().splitlines()[0]

@@ -91,7 +91,7 @@ def test_the_texts_of_a_file_are_recognised_learned_saved_scored_and_reported(su
             table.to_json(tmp_path / f"{name}.jsonl", orient="records", lines=True)
     with open_rows(str(tmp_path / f"normal.{suffix}"), repeatable=True) as file:
         rows = NormalTableRows(file)
-        detector = TableDetector(seed=1).fit_batches(rows.batches, rows.n_rows)
+        detector = TableDetector("kernel", seed=1).fit_batches(rows.batches, rows.n_rows)
     assert [line["type"] for line in detector.encoder_.summary()] == ["size", "category", "address"]
     save(detector, tmp_path / "model")
     again = load(tmp_path / "model")

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import false_discovery_control
 
 from maskdiff.calibration.cells import check_false_discovery_rate
+from maskdiff.calibration.false_discovery import reported
 from maskdiff.codes import BoolArray, FloatArray
 
 # What is usual for a column: three times the mean of its log odds, clipped at this quantile: some cells are wrong.
@@ -78,10 +78,7 @@ class CellTail:
         Benjamini-Hochberg over all cells handed in. The rate is an estimate: it rests on how the tail continues.
         """
         check_false_discovery_rate(false_discovery_rate)
-        if not oddness.size:
-            return np.zeros(oddness.shape, np.bool_)
-        adjusted = false_discovery_control(self.p_values(oddness), axis=None)
-        return np.asarray(adjusted <= false_discovery_rate).reshape(oddness.shape)
+        return reported(self.p_values(oddness), false_discovery_rate)
 
 
 def _fitted(beyond: FloatArray) -> tuple[float, float]:

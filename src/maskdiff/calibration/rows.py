@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from maskdiff.calibration.false_discovery import reported
 from maskdiff.codes import BoolArray, FloatArray
 from maskdiff.errors import CalibrationError
 from maskdiff.state import check
@@ -83,15 +84,9 @@ class Calibration:
 
         Benjamini-Hochberg on the p-values of all the rows handed in: the answer is about them together.
         """
-        from scipy.stats import false_discovery_control
-
         if not 0 < false_discovery_rate < 1:
             raise CalibrationError(f"false_discovery_rate must lie between 0 and 1; got {false_discovery_rate}.")
-        p_values = self.p_values(scores)
-        if not len(p_values):
-            return np.zeros(0, dtype=np.bool_)
-        adjusted: FloatArray = false_discovery_control(p_values)
-        return adjusted <= false_discovery_rate
+        return reported(self.p_values(scores), false_discovery_rate)
 
     def rate_or_default(self, rate: float | None) -> float:
         """The rate given; without one, 1%, or the finest that the calibration rows allow."""

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import false_discovery_control
 
+from maskdiff.calibration.false_discovery import reported
 from maskdiff.codes import BoolArray, FloatArray
 from maskdiff.codes.hashes import Hashes
 from maskdiff.detectors.finding.cross_fit import CrossFit
@@ -170,7 +170,7 @@ def search(
         scores.append(cross_fit.scores(batches, part))
         judgement = Judgement.of(scores, options.contamination, outlying)
     aside = oddest(judgement.alarm_score, judgement.odd.number)
-    alarm = false_discovery_control(judgement.p_value) <= options.false_discovery_rate
+    alarm = reported(judgement.p_value, options.false_discovery_rate)
     return Found(cross_fit, tuple(scores), tuple(rounds), judgement, alarm, aside, sampled, options)
 
 

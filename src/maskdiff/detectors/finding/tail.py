@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import false_discovery_control
 
+from maskdiff.calibration.false_discovery import reported
 from maskdiff.codes import FloatArray
 
 # From where to where the scores are fitted, as shares of all rows, and at how many points. Where the tail is more than
@@ -84,7 +84,7 @@ class OddEstimate:
         OddEstimate(number=40, low=16, high=370)
         """
         n = len(p_value)
-        n_selected = int((false_discovery_control(p_value) <= _RATE).sum()) if n else 0
+        n_selected = int(reported(p_value, _RATE).sum())
         number = max(n_standing_out, n_selected)
         high = min(math.ceil(_HIDDEN * number + _WITHOUT_TRACE * n), n)
         return cls(number, int(_SURE * n_selected), max(high, number))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import false_discovery_control
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from maskdiff.bench.studies.cells.judgement import Judgement
+from maskdiff.calibration.false_discovery import reported
 from maskdiff.codes import BoolArray, FloatArray, IntArray
 
 FALSE_DISCOVERY_RATE = 0.1
@@ -98,5 +98,5 @@ def precision_at_k(order: FloatArray, wrong: BoolArray) -> float:
 
 
 def _discoveries(p_value: FloatArray, wrong: BoolArray) -> dict[str, int]:
-    reported = false_discovery_control(np.nan_to_num(p_value, nan=1.0)) <= FALSE_DISCOVERY_RATE
-    return {"reported": int(reported.sum()), "reported_wrong": int((reported & wrong).sum())}
+    chosen = reported(np.nan_to_num(p_value, nan=1.0), FALSE_DISCOVERY_RATE)
+    return {"reported": int(chosen.sum()), "reported_wrong": int((chosen & wrong).sum())}
