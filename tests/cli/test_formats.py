@@ -152,8 +152,12 @@ def test_bad_lines_are_refused_by_number_or_skipped_and_counted(home, model, tmp
 def test_a_thousand_columns_are_no_trouble(tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.integers(0, 3, (20, 1000)), columns=[f"c{at}" for at in range(1000)])
-    table.to_csv(tmp_path / "wide.csv", index=False)
-    assert call("fit", tmp_path / "wide.csv", "-o", tmp_path / "m", "--reconstructor", "kernel").status == 0
+    table.assign(c999="").to_csv(tmp_path / "wide.csv", index=False)
+    said = call("fit", tmp_path / "wide.csv", "-o", tmp_path / "m", "--reconstructor", "kernel")
+    assert said.status == 0
+    listed = said.out[: said.out.index(f"; all of them: maskdiff inspect {tmp_path}/m")].splitlines()
+    assert [line.split()[0] for line in (listed[1], listed[60], listed[61])] == ["c0", "c59", "c999"]
+    assert listed[62:] == ["and 939 more columns"]
     table.head(3).to_csv(tmp_path / "new.csv", index=False)
     said = call("score", tmp_path / "m", tmp_path / "new.csv", "--explain", "1")
     assert said.status == 0

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from maskdiff.jobs import FitSummary, Labels
 
 # What a column of tokens is read as.
+# Of a table with more columns, `fit` lists the first of them and those left out.
+_COLUMNS_SHOWN = 60
 _READ_AS = {"tokens": "text", "symbols": "sequence"}
 
 
@@ -174,7 +176,7 @@ def _show(output: Output, summary: FitSummary, out: str, resumed_at: int | None,
     )
     begun = "" if resumed_at is None else f" (training went on at step {resumed_at:,})"
     output.say(
-        _column_table(columns),
+        *_column_table(columns, out),
         "",
         f"learned from {counted(summary.rows, 'row')} of {printable(summary.source)} in {seconds:.1f} s{begun}",
         f"alarm above a score of {threshold:.4g}{or_one_cell(detector.cell_threshold())}: "
@@ -183,11 +185,14 @@ def _show(output: Output, summary: FitSummary, out: str, resumed_at: int | None,
     )
 
 
-def _column_table(columns: list[dict[str, Any]]) -> Table:
-    """How each column was read; with examples where one needs them."""
-    heads, shows_examples = ["column", "read as", "codes", "missing"], any(map(_example, columns))
-    lines = [(*_described(column), *([_example(column)] if shows_examples else [])) for column in columns]
-    return table([*heads, "example"] if shows_examples else heads, lines)
+def _column_table(columns: list[dict[str, Any]], model: str) -> list[Table | str]:
+    """How each column was read, with examples where one needs them; of very many, the first and those left out."""
+    shown = [column for at, column in enumerate(columns) if at < _COLUMNS_SHOWN or column["left_out"]]
+    heads, shows_examples = ["column", "read as", "codes", "missing"], any(map(_example, shown))
+    lines = [(*_described(column), *([_example(column)] if shows_examples else [])) for column in shown]
+    n_more = len(columns) - len(shown)
+    more = f"and {counted(n_more, 'more column')}; all of them: maskdiff inspect {printable(model)}"
+    return [table([*heads, "example"] if shows_examples else heads, lines), *([more] if n_more else [])]
 
 
 def _described(column: dict[str, Any]) -> tuple[str, ...]:
