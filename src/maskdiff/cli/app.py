@@ -27,6 +27,7 @@ from maskdiff.cli.inspect import inspect
 from maskdiff.cli.output import Output, printable
 from maskdiff.cli.report import report
 from maskdiff.cli.score import score
+from maskdiff.cli.serve import serve
 from maskdiff.cli.suggest import suggest
 from maskdiff.cli.update import update
 from maskdiff.errors import MaskdiffError
@@ -42,7 +43,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (find, fit, score, explain, suggest, report, dismiss, update, export, inspect, evaluate, demo):
+for command in (find, fit, score, explain, suggest, report, dismiss, update, export, inspect, evaluate, serve, demo):
     app.command()(command)
 app.add_typer(bench)
 

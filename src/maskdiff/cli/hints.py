@@ -36,7 +36,9 @@ HINTS = {
     "sequence": "--sequence NAME",
     "sheet": "--sheet NAME",
     "text": "--text NAME",
+    "port": "--port NUMBER",
     "threads": "--threads N",
+    "token": "--token-file FILE",
 }
 
 # The check that found something -> the flag that is the way out, filled in with its details.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,10 +14,6 @@ from maskdiff.cli.update import update_lines
 if TYPE_CHECKING:
     from maskdiff.detectors import TableDetector
 
-_RATES = (0.1, 0.05, 0.01, 0.001)
-_LIBRARIES = ("torch", "numpy", "pyarrow")
-_SHOWN_LABELS = 4
-
 
 def inspect(
     ctx: typer.Context,
@@ -29,47 +24,27 @@ def inspect(
     debug: options.Debug = False,
 ) -> None:
     """Show a model's columns, settings, calibration and versions."""
+    from maskdiff.jobs.describe import describe_model, versions
     from maskdiff.storage import load
 
     output: Output = ctx.obj
     detector = load(model)
-    columns, settings, calibration = _columns(detector, labels), _settings(detector), _calibration(detector)
-    versions = _versions(model)
-    output.facts(
-        command="inspect",
-        model=model,
-        columns=columns,
-        settings=settings,
-        calibration=calibration,
-        updates=[update.to_record() for update in detector.updates_],
-        dismissals=[rule.to_record() for rule in detector.dismissals_.rules],
-        versions=versions,
-    )
+    facts = describe_model(detector, all_labels=labels) | {"versions": versions(model)}
+    columns, calibration = facts["columns"], facts["calibration"]
+    output.facts(command="inspect", model=model, **facts)
     output.say(
         f"{printable(Path(model).name)}: {counted(len(columns), 'column')}, "
         f"calibrated on {counted(calibration['rows'], 'normal row')}",
         "",
         table(("column", "read as", "codes", "missing", "holds"), (_line(column, labels) for column in columns)),
         "",
-        table(("setting", "value"), ((name, str(value)) for name, value in settings.items())),
+        table(("setting", "value"), ((name, str(value)) for name, value in facts["settings"].items())),
         "",
         *_thresholds(calibration),
         *_updates(detector),
         *_rules(detector),
-        f"versions: {', '.join(f'{name} {number}' for name, number in versions.items())}",
+        f"versions: {', '.join(f'{name} {number}' for name, number in facts['versions'].items())}",
     )
-
-
-def _columns(detector: TableDetector, labels: bool) -> list[dict[str, Any]]:
-    """The summary of each column, with its labels and how many normal rows held each."""
-    fields = {field.name: field for field in detector.encoder_.schema_}
-    most = None if labels else _SHOWN_LABELS
-    return [
-        column | {"labels": dict(list(zip(field.labels, field.counts, strict=True))[:most])}
-        if (field := fields.get(column["name"]))
-        else column | {"labels": {}}
-        for column in detector.encoder_.summary()
-    ]
 
 
 def _line(column: dict[str, Any], labels: bool) -> tuple[str, ...]:
@@ -79,32 +54,6 @@ def _line(column: dict[str, Any], labels: bool) -> tuple[str, ...]:
     shown = [f"{label} ({count:,})" if labels else label for label, count in column["labels"].items()]
     more = ", ..." if column["codes"] > len(shown) else ""
     return column["name"], column["type"], f"{column['codes']:,}", missing, ", ".join(shown) + more
-
-
-def _settings(detector: TableDetector) -> dict[str, Any]:
-    hidden = ("progress", "device", "columns")
-    settings = {name: value for name, value in detector.get_params(deep=False).items() if name not in hidden}
-    settings |= {"probes": detector.probes_, "reconstructor": detector.reconstructor_}
-    settings |= {"evidence": "; ".join(detector.evidence_.describe()), "effort": detector.describe_effort()}
-    return {
-        name: value if isinstance(value, str | int | float | None) else repr(value) for name, value in settings.items()
-    }
-
-
-def _calibration(detector: TableDetector) -> dict[str, Any]:
-    calibration = detector.calibration_
-    own = calibration.rate_or_default(detector.false_alarm_rate)
-    rates = [rate for rate in sorted({own, *_RATES}, reverse=True) if rate >= calibration.finest_rate]
-    return {
-        "rows": len(calibration),
-        "median_score": float(calibration.scores[len(calibration) // 2]),
-        "highest_score": float(calibration.scores[-1]),
-        "false_alarm_rate": own,
-        "thresholds": {f"{rate:g}": calibration.threshold(rate) for rate in rates},
-        "cell_thresholds": {
-            f"{rate:g}": above for rate in rates if (above := detector.cell_threshold(rate)) is not None
-        },
-    }
 
 
 def _thresholds(calibration: dict[str, Any]) -> list[str]:
@@ -133,18 +82,3 @@ def _updates(detector: TableDetector) -> list[str]:
 def _rules(detector: TableDetector) -> list[Any]:
     rules = [(str(rule.number), str(rule)) for rule in detector.dismissals_.rules]
     return ["", table(("rule", "dismisses alarms with"), rules), ""] if rules else []
-
-
-def _versions(model: str) -> dict[str, str]:
-    """What the file says about its making, and what reads it here."""
-    from importlib.metadata import version
-
-    from safetensors import safe_open
-
-    from maskdiff import __version__
-
-    with safe_open(model, framework="np") as file:
-        header = file.metadata()
-    made = {"model format": header["format"], "written by": f"maskdiff {header.get('version', '(unknown)')}"}
-    here = {"maskdiff": __version__, "python": platform.python_version()}
-    return made | here | {name: version(name) for name in _LIBRARIES}

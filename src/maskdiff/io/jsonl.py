@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -44,21 +44,15 @@ class JsonLinesRows:
     def __init__(self, source: ByteSource, reading: ReadOptions) -> None:
         self.source, self.reading, self.name = source, reading, source.name
         self.skipped = SkippedLines()
-        found: dict[str, set[str]] = {}
-        self.n_rows: int | None = 0
-        for record in self._records():
-            self.n_rows += 1
-            for name, cell in record.items():
-                found.setdefault(name, set()).update(_type_names(cell))
-        if not found:
+        self.n_rows: int | None
+        self.schema, self.n_rows = _schema_of(self._records())
+        if not self.schema.names:
             raise EmptyTableError(f"{self.name} holds no rows: one JSON object is needed on each line.")
-        self.schema = pa.schema([(name, _type_of(types)) for name, types in found.items()])
 
     def batches(self, columns: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
         records = self._records()
         while rows := list(islice(records, self.reading.batch_rows(len(self.schema)))):
-            arrays = [pa.array([_cell(row.get(f.name), f.type) for row in rows], f.type) for f in self.schema]
-            yield only(pa.RecordBatch.from_arrays(arrays, schema=self.schema), columns)
+            yield only(_batch(rows, self.schema), columns)
 
     def _is_array(self) -> bool:
         return Decoder(self.source, self.reading.encoding).decode(self.source.head()).lstrip().startswith("[")
@@ -91,6 +85,31 @@ class JsonLinesRows:
             self.skipped.add(what)
             return None
         raise bad_line(what)
+
+
+def batch_of(records: Sequence[Record]) -> pa.RecordBatch:
+    """Rows in memory, as a file with these records would be read.
+
+    >>> batch_of([{"pet": "cat", "age": 3}, {"pet": "dog", "age": 2.5}]).schema.types
+    [DataType(string), DataType(double)]
+    """
+    return _batch(records, _schema_of(records)[0])
+
+
+def _schema_of(records: Iterable[Record]) -> tuple[pa.Schema, int]:
+    """The columns in the order in which their names first appear, and the number of records."""
+    found: dict[str, set[str]] = {}
+    n_rows = 0
+    for record in records:
+        n_rows += 1
+        for name, cell in record.items():
+            found.setdefault(name, set()).update(_type_names(cell))
+    return pa.schema([(name, _type_of(types)) for name, types in found.items()]), n_rows
+
+
+def _batch(rows: Sequence[Record], schema: pa.Schema) -> pa.RecordBatch:
+    arrays = [pa.array([_cell(row.get(f.name), f.type) for row in rows], f.type) for f in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _type_of(found: set[str]) -> pa.DataType:

@@ -14,11 +14,12 @@ from maskdiff.detectors import Verdicts
 from maskdiff.errors import InputError, NoEvidenceWarning, SettingError
 from maskdiff.explanations.shading import Piece
 from maskdiff.io.formats import open_rows
-from maskdiff.io.rows import ReadOptions, RowFile
+from maskdiff.io.rows import BatchRows, ReadOptions, RowFile
 from maskdiff.jobs.models import Model, as_detector
 from maskdiff.jobs.rows.labels import is_value
 from maskdiff.jobs.rows.model import rows_for
 from maskdiff.jobs.rows.table import place_of
+from maskdiff.report.nearest import nearest_to
 
 # What rows are made of -> how many of these are named unless `top` says otherwise.
 MOST_NAMED = {"columns": 20, "symbols": 8, "tokens": 8}
@@ -105,6 +106,47 @@ def explain_rows(
                 )
             )
     return explained
+
+
+def explain_batch(
+    model: Model,
+    batch: pa.RecordBatch,
+    *,
+    top: int | None = None,
+    false_alarm_rate: float | None = None,
+    nearest: bool = False,
+) -> list[dict[str, Any]]:
+    """The rows of a batch explained, each as a dict of plain values: its verdict, the threshold and its `cells`.
+
+    Rows that are texts have their `pieces`, which say how odd they are. With `nearest`, rows of tables have the normal
+    rows nearest to them, each by the columns in which it differs.
+
+    >>> from maskdiff import TableDetector
+    >>> detector = TableDetector("kernel").fit(pa.table({"pet": ["cat", "dog"] * 100, "says": ["meow", "woof"] * 100}))
+    >>> (row,) = explain_batch(detector, pa.RecordBatch.from_pydict({"pet": ["cat"], "says": ["woof"]}))
+    >>> row["is_anomaly"], [cell["column"] for cell in row["cells"]]
+    (True, ['pet', 'says'])
+    """
+    detector = as_detector(model)
+    encoder = detector.encoder_
+    model_rows = rows_for(BatchRows(batch), detector)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoEvidenceWarning)  # such a row has no score and no cells
+        shown = model_rows.shown(batch)
+        verdicts = detector.judge(model_rows.read(batch), false_alarm_rate)
+        cells = detector.explain(shown, top or MOST_NAMED[encoder.parts], verdicts=verdicts)
+        pieces = detector.shaded(shown, verdicts=verdicts)
+    records = verdicts.to_records(cells)
+    threshold = detector.threshold(false_alarm_rate)
+    for record in records:
+        record["threshold"] = threshold
+    for record, text in zip(records, pieces, strict=False):
+        record["pieces"] = [{"text": piece.text, "strength": piece.strength} for piece in text]
+    if nearest and encoder.parts == "columns":
+        names = encoder.schema_.names
+        for record, normal in zip(records, nearest_to(detector, verdicts.codes), strict=False):
+            record["nearest"] = [{names[at]: text for at, text in one.differences} for one in normal]
+    return records
 
 
 def check_choice(row: int | Sequence[int] | None, where: tuple[str, str] | None) -> None:

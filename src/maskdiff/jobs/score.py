@@ -157,9 +157,19 @@ def score_file(
 
 
 class Scoring:
-    """The rows of a file or batch on their way through a detector; `schema` is that of the rows with verdicts."""
+    """The rows of a file or batch on their way through a detector; `schema` is that of the rows with verdicts.
 
-    def __init__(self, model: Model, rows: RowFile, options: ScoreOptions, callback: Callback | None = None) -> None:
+    The rows are added to `counts` where these are given, so that checks can be about many batches.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        rows: RowFile,
+        options: ScoreOptions,
+        callback: Callback | None = None,
+        counts: CheckCounts | None = None,
+    ) -> None:
         self.rows, self.options, self.callback = rows, options, callback
         self.detector = _with_effort(as_detector(model), options)
         # A rate that cannot be promised is refused before anything is read.
@@ -176,7 +186,7 @@ class Scoring:
             self.summary.threshold = threshold
             self.summary.cell_threshold = self.detector.cell_threshold(options.false_alarm_rate)
             self.summary.false_alarm_rate = self.detector.calibration_.rate_or_default(rate)
-        self.counts = CheckCounts(
+        self.counts = counts or CheckCounts(
             self.detector,
             false_alarm_rate=options.false_alarm_rate,
             false_discovery_rate=options.false_discovery_rate,

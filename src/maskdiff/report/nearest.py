@@ -27,12 +27,16 @@ class NormalRow:
 
 def nearest_rows(detector: Detector, alarms: Sequence[Alarm]) -> list[tuple[NormalRow, ...]]:
     """The nearest normal rows of the highest alarms, the nearest first; none where the model holds no rows."""
-    source = next((one for one in detector.evidence_.sources.values() if isinstance(one, NearestRows)), None)
     codes = [alarm.codes for alarm in alarms[:MAX_COMPARED] if alarm.codes is not None]
-    if source is None or not codes:
+    return nearest_to(detector, Codes(np.stack(codes), detector.encoder_.schema_)) if codes else []
+
+
+def nearest_to(detector: Detector, rows: Codes) -> list[tuple[NormalRow, ...]]:
+    """The normal rows nearest to each of these, the nearest first; none where the model holds no rows."""
+    source = next((one for one in detector.evidence_.sources.values() if isinstance(one, NearestRows)), None)
+    if source is None or not len(rows):
         return []
     schema = detector.encoder_.schema_
-    rows = Codes(np.stack(codes), schema)
     places, _ = source.nearest(as_rows(rows, device=source.codes_NF.device))
     near = source.codes_NF[places[:, :N_NEAREST]].cpu().numpy()
     texts = [_texts(field) for field in schema]

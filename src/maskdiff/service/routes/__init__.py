@@ -1,0 +1,1 @@
+"""The routes: each translates a request into one call of the library."""

@@ -1,0 +1,47 @@
+"""All that the routes share: made once, when the service starts."""
+
+from __future__ import annotations
+
+import threading
+from typing import Annotated
+
+from fastapi import Depends
+from starlette.requests import Request
+
+from maskdiff.service.bulk import BulkWork
+from maskdiff.service.metrics import Metrics
+from maskdiff.service.model_folder import ModelFolder, ServedModel
+from maskdiff.service.scoring import Scorer
+from maskdiff.service.settings import ServiceSettings
+
+
+class Service:
+    """The models, the threads that score, and whether the service is about to end."""
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self.settings, self.limits = settings, settings.limits
+        self.metrics = Metrics()
+        self.models = ModelFolder(settings.folder)
+        self.scorer = Scorer(self.metrics, self.limits.waiting)
+        self.bulk = BulkWork()
+        self.closing = threading.Event()
+
+    async def model(self, name: str) -> ServedModel:
+        """The model of that name; its rows are counted from the first request on."""
+        model = await self.models.get(name)
+        self.metrics.counts[name] = model.counts
+        return model
+
+    def close(self) -> None:
+        self.closing.set()
+        self.scorer.close()
+        self.bulk.close()
+
+
+def _of(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+# What a route takes to reach the service.
+TheService = Annotated[Service, Depends(_of)]
