@@ -93,7 +93,7 @@ class JobStore:
         found = self._select("where id = ?", id)
         return found[0] if found else None
 
-    def list(self) -> list[Job]:
+    def all(self) -> list[Job]:
         """All jobs, the newest first."""
         return self._select("order by created desc")
 
