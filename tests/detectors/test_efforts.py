@@ -18,8 +18,8 @@ from maskdiff import (
     load,
     save,
 )
-from maskdiff.cli.inspect import _settings
 from maskdiff.errors import SettingError
+from maskdiff.jobs.describe import setting_facts
 
 COLUMNS = [f"c{j}" for j in range(9)]
 
@@ -118,9 +118,9 @@ def test_a_model_file_keeps_every_effort(detector, rows, tmp_path):
 
 
 def test_the_effort_is_said_in_words(detector):
-    said = _settings(detector.with_effort("alarms"))["effort"]
+    said = setting_facts(detector.with_effort("alarms"))["effort"]
     assert said.startswith("alarms: a first look (single_cells), the whole grid for rows above ")
-    assert _settings(detector.with_effort("full"))["effort"] == "full: the whole grid for every row"
+    assert setting_facts(detector.with_effort("full"))["effort"] == "full: the whole grid for every row"
 
 
 def test_where_rows_repeat_the_whole_grid_judges_all_of_them(unfitted):
