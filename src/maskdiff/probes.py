@@ -9,7 +9,7 @@ Shapes: B rows, K views over all levels, F fields.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import torch
@@ -116,11 +116,32 @@ class Masks:
         """Which cells each view hides: (1, K, F) where shared, else (B, K, F)."""
         device = rows.codes_BF.device
         if self.shared_KF is not None:
-            return self.shared_KF[:, : rows.codes_BF.shape[1]].to(device).unsqueeze(0)
+            return self._shared_on(device)[0]
         views = torch.arange(len(self), device=device)[:, None]
         fields = torch.arange(rows.codes_BF.shape[1], device=device)
         place_KF = _mix(_mix(views + _mix(_key(self.grid.seed, device))) + fields)
         return _uniform(_row_key(rows)[:, None, None] ^ place_KF) < self.rate_K.to(device)[:, None]
+
+    def shares(self, hidden: Tensor) -> Tensor:
+        """The part of each hidden cell in the average over all views, (1 or B, K, F)."""
+        kept = self._kept.get(str(hidden.device))
+        return kept[1] if kept is not None and kept[0] is hidden else self._shares(hidden)
+
+    def _shares(self, hidden: Tensor) -> Tensor:
+        n_hidden = hidden.sum(dim=2, keepdim=True).clamp_min(1)
+        return self.counting(hidden).unsqueeze(2) * hidden / n_hidden
+
+    def _shared_on(self, device: torch.device) -> tuple[Tensor, Tensor]:
+        """The masks that rows share, (1, K, F), and the parts of their cells; kept, for a single row would wait."""
+        assert self.shared_KF is not None
+        if str(device) not in self._kept:
+            hidden = self.shared_KF.to(device).unsqueeze(0)
+            self._kept[str(device)] = hidden, self._shares(hidden)
+        return self._kept[str(device)]
+
+    @cached_property
+    def _kept(self) -> dict[str, tuple[Tensor, Tensor]]:
+        return {}
 
     def counting(self, hidden: Tensor) -> Tensor:
         """How much each view counts, (1 or B, K), adding up to one per row unless empty views count as zero."""

@@ -236,8 +236,7 @@ def _probe(reconstructor: Reconstructor, rows: RowBatch, masks: Masks, charge_F:
         # An unseen value stands in as the rarest one seen: charged with that one's surprise, or more.
         charge = charge_F.clamp_max(-np.log(PROBABILITY_FLOOR))
         surprise = torch.where(rows.known_BF.unsqueeze(1), surprise, torch.maximum(surprise, charge))
-    n_hidden = views.hidden.sum(dim=2, keepdim=True).clamp_min(1)
-    share = masks.counting(views.hidden).unsqueeze(2) * views.hidden / n_hidden
+    share = masks.shares(views.hidden)
     weight_BF = share.sum(dim=1).expand(rows.codes_BF.shape)
     total_BF = surprise.mul_(share).sum(dim=1)
     return (total_BF / weight_BF.clamp_min(1e-30)).double(), weight_BF.double()

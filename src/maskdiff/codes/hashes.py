@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,6 +62,7 @@ def _line_sums(codes: Codes, salt: int) -> Hashes:
     return sums
 
 
+@lru_cache(maxsize=64)
 def _factors(n: int, salt: int) -> Hashes:
     """n random odd numbers, the same for the same salt."""
     return _mixed(np.arange(1, n + 1, dtype=np.uint64) + _mixed(np.array([salt], np.uint64))) | np.uint64(1)

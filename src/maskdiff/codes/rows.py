@@ -69,6 +69,8 @@ class Codes:
 
     def distinct(self) -> tuple[Codes, NDArray[np.int64], NDArray[np.int64]]:
         """The distinct rows, where each row is among them, and how often each occurs."""
+        if len(self) == 1:
+            return self, np.zeros(1, np.int64), np.ones(1, np.int64)
         compared = self.values if self.real is None else np.concatenate([self.values, self.real], axis=1)
         if self.excess is not None:
             as_bytes = (np.ascontiguousarray(part).view(np.uint8) for part in (compared, self.excess))

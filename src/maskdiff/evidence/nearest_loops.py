@@ -29,23 +29,29 @@ def find_nearest(
 @compiled
 def add_differences(
     codes_NF: Array,
+    counts_N: Array,
     rows_BF: Array,
     known_BF: Array,
     n_ordered_F: Array,
+    weight_F: Array,
     place_Bk: Array,
-    number_Bk: Array,
+    k: int,
     difference_BF: Array,
 ) -> None:
-    """Add how much each field differs from these normal rows, each as often as its number."""
+    """Fill in how much each field differs from k of these normal rows, equal ones counted each."""
     for b in range(len(rows_BF)):
+        n_counted = 0
         for i in range(place_Bk.shape[1]):
-            near_F, number = codes_NF[place_Bk[b, i]], number_Bk[b, i]
+            near_F, number = codes_NF[place_Bk[b, i]], min(counts_N[place_Bk[b, i]], k - n_counted)
+            n_counted += number
             for j in range(len(near_F)):
                 n_ordered, code, near = n_ordered_F[j], np.int64(rows_BF[b, j]), np.int64(near_F[j])
                 if not known_BF[b, j] or (code != near and max(code, near) >= n_ordered):
                     difference_BF[b, j] += number * max(n_ordered, 1)
                 else:
                     difference_BF[b, j] += number * abs(code - near)
+        for j in range(len(weight_F)):
+            difference_BF[b, j] = difference_BF[b, j] / n_counted * weight_F[j]
 
 
 @compiled

@@ -127,7 +127,7 @@ class NearestRows:
     def nearest(self, rows: RowBatch) -> tuple[Tensor, Tensor]:
         """Which distinct normal rows are nearest, and how many of each to count so that there are k, each (B, <= k)."""
         loops = self._loops()
-        place_Bk = self._places(rows) if loops is None else self._compiled_places(rows, loops)
+        place_Bk = self._places(rows) if loops is None else torch.from_numpy(self._compiled_places(rows, loops))
         number_Bk = self.counts_N[place_Bk]
         before_Bk = number_Bk.cumsum(dim=1) - number_Bk
         return place_Bk, torch.minimum(number_Bk, (self.k - before_Bk).clamp_min(0))
@@ -144,10 +144,10 @@ class NearestRows:
         return agree_BN.topk(min(self.k, len(self.counts_N)), dim=1).indices
 
     def _differences(self, rows: RowBatch) -> Tensor:
-        place_Bk, number_Bk = self.nearest(rows)
         loops = self._loops()
         if loops is not None:
-            return self._compiled_differences(rows, place_Bk, number_Bk, loops)
+            return self._compiled_differences(rows, loops)
+        place_Bk, number_Bk = self.nearest(rows)
         near_BkF, codes_B1F = self.codes_NF[place_Bk], rows.codes_BF.unsqueeze(1)
         differ_BkF = (near_BkF != codes_B1F).float()
         in_order = self.n_ordered_F.nonzero().flatten()
@@ -166,7 +166,7 @@ class NearestRows:
         """The compiled loops, on a CPU with numba; else None."""
         return load_loops(_LOOPS) if self.compiles and self.codes_NF.device.type == "cpu" else None
 
-    def _compiled_places(self, rows: RowBatch, loops: Any) -> Tensor:
+    def _compiled_places(self, rows: RowBatch, loops: Any) -> np.ndarray[Any, Any]:
         codes_BF, known_BF = self._compact(rows)
         place_Bk = np.empty((len(codes_BF), min(self.k, len(self.counts_N))), np.int64)
         if self._codes_FN is None:
@@ -177,18 +177,20 @@ class NearestRows:
             loops.find_nearest(codes_FN, codes_BF[run], known_BF[run], *fields, place_Bk[run])
 
         in_threads(find, len(codes_BF))
-        return torch.from_numpy(place_Bk)
+        return place_Bk
 
-    def _compiled_differences(self, rows: RowBatch, place_Bk: Tensor, number_Bk: Tensor, loops: Any) -> Tensor:
-        total_BF, codes_NF, n_ordered_F = np.zeros(rows.codes_BF.shape), self.codes_NF.numpy(), self.n_ordered_F.numpy()
-        given = (*self._compact(rows), place_Bk.numpy(), number_Bk.numpy(), total_BF)
+    def _compiled_differences(self, rows: RowBatch, loops: Any) -> Tensor:
+        place_Bk, (codes_BF, known_BF) = self._compiled_places(rows, loops), self._compact(rows)
+        total_BF, reference = np.zeros(codes_BF.shape), (self.codes_NF.numpy(), self.counts_N.numpy())
+        fields = self.n_ordered_F.numpy(), self.weight_F.numpy()
 
         def add(run: slice) -> None:
-            codes_BF, known_BF, *others = (part[run] for part in given)
-            loops.add_differences(codes_NF, codes_BF, known_BF, n_ordered_F, *others)
+            loops.add_differences(
+                *reference, codes_BF[run], known_BF[run], *fields, place_Bk[run], self.k, total_BF[run]
+            )
 
         in_threads(add, len(total_BF))
-        return torch.from_numpy(total_BF) / number_Bk.sum(dim=1, keepdim=True) * self.weight_F
+        return torch.from_numpy(total_BF)
 
     def _compact(self, rows: RowBatch) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """The codes of the rows in few bytes, and which are known."""

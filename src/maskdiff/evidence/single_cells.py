@@ -8,6 +8,7 @@ for the column? N rows, F fields, G views.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -125,8 +126,13 @@ class SingleCells:
 
     def hidden_views(self, n_fields: int) -> Tensor:
         """Which cells each view hides, (G, F): one each, or in wide tables cells drawn by lot, every cell once."""
-        group_F = np.arange(n_fields)
-        if n_fields > _MOST_VIEWS:
-            group_F = np.random.default_rng(0).permutation(n_fields) % _MOST_VIEWS
-        views = torch.from_numpy(group_F).to(self.device)
-        return torch.nn.functional.one_hot(views, min(n_fields, _MOST_VIEWS)).T.bool()
+        return _hidden_views(n_fields).to(self.device)
+
+
+@lru_cache(maxsize=64)
+def _hidden_views(n_fields: int) -> Tensor:
+    """See `SingleCells.hidden_views`; drawn once for all calls, so that a single row does not wait for them."""
+    group_F = np.arange(n_fields)
+    if n_fields > _MOST_VIEWS:
+        group_F = np.random.default_rng(0).permutation(n_fields) % _MOST_VIEWS
+    return torch.nn.functional.one_hot(torch.from_numpy(group_F), min(n_fields, _MOST_VIEWS)).T.bool()

@@ -87,7 +87,8 @@ class Layout(nn.Module):
 
     def log_odds(self, logits_RP: Tensor, codes_RF: Tensor) -> Tensor:
         """By how much the logit of each field's likeliest code is above that of its code, shape (R, F)."""
-        return self.largest(logits_RP)[0] - logits_RP.gather(1, self.positions(codes_RF))
+        parts = [self._block(logits_RP, block).amax(dim=1) for block in self.blocks]
+        return self._in_order(parts) - logits_RP.gather(1, self.positions(codes_RF))
 
     def log_sum_exp(self, logits_RP: Tensor) -> Tensor:
         """log of the sum of exp over each field's codes, shape (R, F)."""
@@ -97,19 +98,22 @@ class Layout(nn.Module):
             total_RF = self.total((logits_RP - largest_R1).exp_())
             if total_RF.min() > _VANISHING:
                 return total_RF.log_().add_(largest_R1)
-        parts = [self._block(logits_RP, block).logsumexp(dim=1) for block in self.blocks]
-        return torch.cat(parts, dim=1).index_select(1, self.place_F)
+        return self._in_order([self._block(logits_RP, block).logsumexp(dim=1) for block in self.blocks])
 
     def total(self, values_RP: Tensor) -> Tensor:
         """The sum over each field's codes, shape (R, F)."""
-        parts = [self._block(values_RP, block).sum(dim=1) for block in self.blocks]
-        return torch.cat(parts, dim=1).index_select(1, self.place_F)
+        return self._in_order([self._block(values_RP, block).sum(dim=1) for block in self.blocks])
 
     def largest(self, values_RP: Tensor) -> tuple[Tensor, Tensor]:
         """Each field's largest value and its code, each of shape (R, F). Padding must be -inf or lower than all."""
         parts = [self._block(values_RP, block).max(dim=1) for block in self.blocks]
-        values = torch.cat([part.values for part in parts], dim=1).index_select(1, self.place_F)
-        return values, torch.cat([part.indices for part in parts], dim=1).index_select(1, self.place_F)
+        return self._in_order([part.values for part in parts]), self._in_order([part.indices for part in parts])
+
+    def _in_order(self, parts: list[Tensor]) -> Tensor:
+        """What was found in each block, in the order of the fields, shape (R, F)."""
+        if len(self.sizes) == 1:
+            return parts[0]
+        return torch.cat(parts, dim=1).index_select(1, self.place_F)
 
     @staticmethod
     def _block(values_RP: Tensor, block: tuple[int, int, int]) -> Tensor:

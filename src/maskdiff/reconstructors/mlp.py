@@ -267,6 +267,8 @@ class MLPReconstructor(TrainedReconstructor):
                 rows_at_once = max(1, at_once // (_VIEWS_AT_ONCE * self.width))
                 return self.network_.shared_views(views, self.first_, rows_at_once, odds=odds)
             answer = self.network_.log_odds if odds else self.network_.log_prob
+            if self._rows_at_once(views) >= views.n_rows:
+                return answer(views, self.first_)
             # One piece from the start: parts kept between large numbers that come and go tear the memory into shreds.
             answer_BKF = torch.empty(_shape(views), device=views.codes_BF.device)
             for rows, part in self._parts(views):
@@ -288,9 +290,12 @@ class MLPReconstructor(TrainedReconstructor):
 
     def _parts(self, views: MaskedViews) -> Iterator[tuple[slice, MaskedViews]]:
         """Runs of rows small enough to stay in the processor's cache."""
-        per_row = views.n_views * (2 * self.network_.layout.size + 2 * self.width)
-        step = max(1, self.floats_at_once // per_row)
+        step = self._rows_at_once(views)
         return ((slice(at, at + step), views.rows(at, at + step)) for at in range(0, views.n_rows, step))
+
+    def _rows_at_once(self, views: MaskedViews) -> int:
+        per_row = views.n_views * (2 * self.network_.layout.size + 2 * self.width)
+        return max(1, self.floats_at_once // per_row)
 
     network_: MaskedMLP = field(init=False, repr=False)
     first_: tuple[Tensor, Tensor] = field(init=False, repr=False)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray, Schema
 from maskdiff.encoders.base import UnseenValue
+from maskdiff.encoders.table.cell_memory import MOST_ROWS, CellMemory, CodedCell
 from maskdiff.encoders.table.column_coder import CodeMeaning, ColumnCoder
 from maskdiff.encoders.table.column_types import DateType, Key
 from maskdiff.encoders.table.columns import Column
@@ -63,7 +64,13 @@ class TableFields:
         values = np.empty((table.n_rows, len(self.schema)), dtype=self.schema.code_dtype)
         beyond: dict[int, FloatArray] = {}
         texts: dict[int, TextCells] = {}
-        for at, (coder, column) in enumerate(self._fields(table, places)):
+        memories = self._memories if table.rows is None and table.n_rows <= MOST_ROWS else {}
+        known = _remembered(memories, table, places)
+        for at, cells in known.items():
+            values[:, at] = [code for code, _ in cells]
+            if any(more for _, more in cells):
+                beyond[at] = np.array([more for _, more in cells])
+        for at, (coder, column) in self._numbered_fields(table, places, known):
             codes = coder.encode(column)
             values[:, at] = codes
             excess = coder.excess(column, codes)
@@ -71,23 +78,51 @@ class TableFields:
                 beyond[at] = excess
             if coder.column_type.is_free_text:
                 texts[at] = TextCells.of(column)
+            elif at in memories:
+                memories[at].remember(table.raw[places[coder.field.name]], codes, excess)
         excess = _side_by_side(beyond, values.shape) if beyond else None
         return Codes(values, self.schema, excess=excess, texts=texts or None)
+
+    @cached_property
+    def _memories(self) -> dict[int, CellMemory]:
+        """The cells read before, of the columns that nothing but their codes is needed of."""
+        missing_numbers, sources = bool(self.missing.also), self._sources
+        return {
+            at: CellMemory.of(coder, missing_numbers=missing_numbers)
+            for at, coder in enumerate(self.coders)
+            if coder.field.name not in sources and not coder.column_type.is_free_text
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the cells that were read: a copy that is written down holds no rows that were only scored."""
+        return {name: value for name, value in self.__dict__.items() if name != "_memories"}
+
+    @property
+    def _sources(self) -> set[str]:
+        """The columns that other fields are computed from."""
+        return {source for one in self.derived for source in one.derivation.sources}
 
     def _column(self, table: Table, place: int, name: str) -> Column:
         return self.missing.applied(column_of(table, place, name))
 
     def _fields(self, table: Table, places: Mapping[str, int]) -> Iterator[tuple[ColumnCoder | DerivedField, Column]]:
         """Every field of the schema with its column: first those of the table, then those computed from dates."""
-        sources = {source for one in self.derived for source in one.derivation.sources}
-        moments: dict[str, FloatArray] = {}
-        for coder in self.coders:
+        return (field for _, field in self._numbered_fields(table, places))
+
+    def _numbered_fields(
+        self, table: Table, places: Mapping[str, int], known: Collection[int] = ()
+    ) -> Iterator[tuple[int, tuple[ColumnCoder | DerivedField, Column]]]:
+        """The fields with their places in the schema, without those that are known."""
+        sources, moments = self._sources, {}
+        for at, coder in enumerate(self.coders):
+            if at in known:
+                continue
             column = self._column(table, places[coder.field.name], coder.field.name)
             if coder.field.name in sources:
                 moments[coder.field.name] = moments_of(coder, column)
-            yield coder, column
-        for one in self.derived:
-            yield one, one.column(moments)
+            yield at, (coder, column)
+        for at, one in enumerate(self.derived, start=len(self.coders)):
+            yield at, (one, one.column(moments))
 
     def _field(self, table: Table, places: Mapping[str, int], at: int) -> tuple[ColumnCoder | DerivedField, Column]:
         """One field of the schema with its column; of the others only those are read that it is computed from."""
@@ -243,3 +278,11 @@ def _side_by_side(columns: Mapping[int, FloatArray], shape: tuple[int, ...]) -> 
     for at, column in columns.items():
         together[:, at] = column
     return together
+
+
+def _remembered(
+    memories: Mapping[int, CellMemory], table: Table, places: Mapping[str, int]
+) -> dict[int, list[CodedCell]]:
+    """The codes by field of the columns whose cells need not be read."""
+    found = {at: one.look_up(table.raw[places[one.coder.field.name]]) for at, one in memories.items()}
+    return {at: cells for at, cells in found.items() if cells is not None}
