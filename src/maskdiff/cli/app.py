@@ -25,6 +25,7 @@ from maskdiff.cli.fit import fit
 from maskdiff.cli.hints import with_hint
 from maskdiff.cli.inspect import inspect
 from maskdiff.cli.output import Output, printable
+from maskdiff.cli.registry import Commands
 from maskdiff.cli.report import report
 from maskdiff.cli.score import score
 from maskdiff.cli.serve import serve
@@ -36,7 +37,7 @@ from maskdiff.written_files import WrittenFiles, recording_written_files
 # The last two as shells count processes that Ctrl-C or a closed pipe ended.
 OURS, YOURS, INTERRUPTED, UNREAD = 1, 2, 130, 141
 
-app = typer.Typer(
+app = Commands(
     help="Find odd rows in tables, and odd texts, and what makes them so.",
     no_args_is_help=True,
     add_completion=False,

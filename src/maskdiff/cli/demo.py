@@ -32,9 +32,6 @@ def demo(
     rows: Annotated[int, typer.Option(min=1000, help="How many claims to make up.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Equal seeds give equal claims.")] = 0,
     threads: options.Threads = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Make up insurance claims; find the odd ones among them, then learn from normal ones and judge the others."""
     from maskdiff.detectors import TableDetector

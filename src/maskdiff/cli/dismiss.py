@@ -42,9 +42,6 @@ def dismiss(
     sheet: options.Sheet = None,
     query: options.Query = None,
     force: options.Force = False,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Dismiss alarms judged fine, by a rule in the model; scores stay as they are. `inspect` lists the rules."""
     from maskdiff.detectors.dismissals import SAME_CELLS, SAME_PATTERN

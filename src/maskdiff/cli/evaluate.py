@@ -32,9 +32,6 @@ def evaluate(
     sheet: options.Sheet = None,
     query: options.Query = None,
     force: options.Force = False,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Measure a model on labelled rows."""
     from maskdiff.checks import LEARNED_FROM

@@ -37,9 +37,6 @@ def explain(
     header: options.Header = None,
     sheet: options.Sheet = None,
     query: options.Query = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Show one row: each cell or odd token, how much it surprises, and what was expected there."""
     from maskdiff.jobs import explain_rows

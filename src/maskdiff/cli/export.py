@@ -16,9 +16,6 @@ def export(
     model: options.Model,
     out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="The folder to write, new or empty.")],
     force: options.Force = False,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Write a model of a table as a folder that scores with numpy and onnxruntime alone, without torch."""
     from maskdiff.export import export_model

@@ -76,9 +76,6 @@ def find(
     sheet: options.Sheet = None,
     query: options.Query = None,
     force: options.Force = False,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Find the odd rows of one file, where nobody knows which are normal: ranked, with the cells or tokens to blame."""
     from maskdiff.detectors.finding.search import FindOptions

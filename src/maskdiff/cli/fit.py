@@ -88,9 +88,6 @@ def fit(
     sheet: options.Sheet = None,
     query: options.Query = None,
     force: options.Force = False,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Learn what is normal from a file of normal rows: a table, or a column of texts (--text) or lists (--sequence)."""
     from maskdiff.jobs import Checkpoint, ColumnOptions, DetectorSettings, fit_summary

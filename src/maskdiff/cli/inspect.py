@@ -19,9 +19,6 @@ def inspect(
     ctx: typer.Context,
     model: options.Model,
     labels: Annotated[bool, typer.Option("--labels", help="Every category and bin, with its normal rows.")] = False,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Show a model's columns, settings, calibration and versions."""
     from maskdiff.jobs.describe import describe_model, versions

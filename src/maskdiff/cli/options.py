@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from maskdiff import threads
-from maskdiff.cli.output import Output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from maskdiff.io import ReadOptions
 
 _TOKENS, _COLUMNS, _READING, _OUTPUT = "Texts and sequences", "Columns", "Reading files", "Output"
@@ -25,14 +22,6 @@ def named(text: str) -> Any:
 def of_tokens(metavar: str, text: str) -> Any:
     """An option about rows that are texts or sequences."""
     return typer.Option(metavar=metavar, help=text, rich_help_panel=_TOKENS)
-
-
-def _stored(name: str) -> Callable[[typer.Context, bool], bool]:
-    def store(ctx: typer.Context, value: bool) -> bool:
-        setattr(ctx.ensure_object(Output), name, value)
-        return value
-
-    return store
 
 
 def _use_threads(number: int | None) -> None:
@@ -133,18 +122,6 @@ Threads = Annotated[
 ]
 Force = Annotated[
     bool, typer.Option("--force", help="Replace the output even if it is something else.", rich_help_panel=_OUTPUT)
-]
-Quiet = Annotated[
-    bool,
-    typer.Option("--quiet", "-q", help="Errors only.", callback=_stored("quiet"), rich_help_panel=_OUTPUT),
-]
-Json = Annotated[
-    bool,
-    typer.Option("--json", help="The result as JSON.", callback=_stored("json"), rich_help_panel=_OUTPUT),
-]
-Debug = Annotated[
-    bool,
-    typer.Option("--debug", help="Show where an error arose.", callback=_stored("debug"), rich_help_panel=_OUTPUT),
 ]
 FalseAlarmRate = Annotated[
     float | None,

@@ -26,9 +26,6 @@ def report(
     sheet: options.Sheet = None,
     query: options.Query = None,
     force: options.Force = False,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Write one page that shows which rows are odd, and which cells or tokens make them so."""
     from maskdiff.jobs import report_file

@@ -50,9 +50,6 @@ def score(
     header: options.Header = None,
     sheet: options.Sheet = None,
     query: options.Query = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Add anomaly_score, p_value and is_anomaly to every row, and with --explain the cells or tokens to blame."""
     from maskdiff.errors import SettingError

@@ -22,7 +22,6 @@ def serve(
     ] = None,
     log_values: Annotated[bool, typer.Option("--log-values", help="The log may name values of cells.")] = False,
     threads: options.Threads = None,
-    debug: options.Debug = False,
 ) -> None:
     """Serve the models of a folder over HTTP, and a page that finds and shows odd rows."""
     from maskdiff.service import Limits, ServiceSettings, read_token

@@ -40,9 +40,6 @@ def suggest(
     header: options.Header = None,
     sheet: options.Sheet = None,
     query: options.Query = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Write a copy of a table in which odd cells hold the likeliest value; the file itself stays as it is."""
     from maskdiff.errors import SettingError

@@ -37,9 +37,6 @@ def update(
     sheet: options.Sheet = None,
     query: options.Query = None,
     force: options.Force = False,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Let a model learn on from more normal rows: what became usual raises no alarm any more."""
     from maskdiff.jobs import Checkpoint, update_file

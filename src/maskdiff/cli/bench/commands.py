@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from maskdiff.cli import options
 from maskdiff.cli.bench.options import Data, Device, Jobs, Methods, Names, Seeds, Sets, measure, names, record_file
 from maskdiff.cli.bench.studies import STUDIES
 from maskdiff.cli.output import Output, counted
+from maskdiff.cli.registry import Commands
 from maskdiff.errors import SettingError
 
-bench = typer.Typer(
+bench = Commands(
     name="bench",
     help="Measure detectors on data sets, and repeat the tables and figures of the paper.",
     no_args_is_help=True,
@@ -30,9 +30,6 @@ def tables(
     out: Annotated[str, record_file("results/tables.jsonl")] = "results/tables.jsonl",
     device: Device = "auto",
     jobs: Jobs = 1,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> int:
     """Measure methods on tables; a run that is in the file already is not repeated."""
     from maskdiff.bench.runs.tasks import Tables
@@ -57,9 +54,6 @@ def text(
     out: Annotated[str, record_file("results/text.jsonl")] = "results/text.jsonl",
     device: Device = "auto",
     jobs: Jobs = 1,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> int:
     """Measure methods on texts, those on embeddings where an embedder is given."""
     from maskdiff.bench.runs.embedders import as_embedder
@@ -77,9 +71,6 @@ def runtime(
     methods: Methods = ["all"],  # noqa: B006
     out: Annotated[str, record_file("results/runtime.jsonl")] = "results/runtime.jsonl",
     device: Device = "auto",
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> int:
     """Time methods on the same rows, one after the other."""
     from maskdiff.bench.runs.tasks import runtime as task
@@ -103,9 +94,6 @@ def summary(
     methods: Annotated[Names | None, typer.Option(metavar="NAMES", help="Only these methods.")] = None,
     sets: Annotated[Names | None, typer.Option(metavar="NAMES", help="Only these data sets.")] = None,
     picture: Annotated[str, typer.Option(metavar="svg|png|pdf|none", help="The critical-difference picture.")] = "svg",
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Tables of what was measured: average ranks, means and deviations, beside the published values."""
     output: Output = ctx.obj
@@ -145,9 +133,6 @@ def figure(
     rows: Annotated[int | None, typer.Option(min=10, help="How many rows to measure on.")] = None,
     seed: Annotated[int, typer.Option(help="Equal seeds give equal pictures.")] = 0,
     device: Device = "auto",
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Draw a figure of the paper from measurements made on the spot; they are written beside it, as CSV."""
     from maskdiff.bench.figures import make_figure

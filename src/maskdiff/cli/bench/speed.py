@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from maskdiff.cli import options
 from maskdiff.cli.bench.options import KEPT, Device, Methods, Names, names, record_file
 from maskdiff.cli.output import Output, counted, table
 
@@ -28,9 +27,6 @@ def speed(
     start: Annotated[bool, typer.Option(help="Measure how long the command takes to start, too.")] = True,
     out: Annotated[str, record_file(SPEED)] = SPEED,
     device: Device = "cpu",
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> int:
     """Fit and score made-up tables of several sizes: seconds, rows a second, one row alone, and the peak of memory."""
     from maskdiff.bench.runs.methods import chosen

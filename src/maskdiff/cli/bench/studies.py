@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from maskdiff.cli import options
 from maskdiff.cli.bench.options import Data, Device, Jobs, Methods, Names, Seeds, Sets, measure, record_file
 from maskdiff.cli.bench.speed import speed
 from maskdiff.cli.output import Output
@@ -32,9 +31,6 @@ def contamination(
     out: Annotated[str, record_file(CONTAMINATION)] = CONTAMINATION,
     device: Device = "auto",
     jobs: Jobs = 1,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> int:
     """Put anomalies among the rows to learn from, up to 5% of them, and measure what that costs."""
     from maskdiff.bench.studies.contamination import Contamination
@@ -52,9 +48,6 @@ def small_tables(
     out: Annotated[str, record_file(SMALL_TABLES)] = SMALL_TABLES,
     device: Device = "cpu",
     jobs: Jobs = 1,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> int:
     """Learn from 300 and 900 rows, and measure alarm rates calibrated by all of them or by rows kept back."""
     from maskdiff.bench.studies.small_tables import SmallTables
@@ -72,9 +65,6 @@ def free_text(
     out: Annotated[str, record_file(FREE_TEXT)] = FREE_TEXT,
     device: Device = "cpu",
     jobs: Jobs = 1,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> int:
     """Measure tables with a column of free text, read as text or left out."""
     from maskdiff.bench.studies.free_text import FreeText
@@ -92,9 +82,6 @@ def more_tables(
     out: Annotated[str, record_file(MORE_TABLES)] = MORE_TABLES,
     device: Device = "cpu",
     jobs: Jobs = 1,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> int:
     """Measure on 43 tables that are not in the paper."""
     from maskdiff.bench.studies.more_tables import MoreTables
@@ -117,9 +104,6 @@ def cells(
     out: Annotated[str, record_file(CELLS)] = CELLS,
     device: Device = "auto",
     jobs: Jobs = 1,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> int:
     """Plant wrong cells in normal rows, and measure whether row and cell are found and the true value suggested."""
     from maskdiff.bench.studies.cells import study
@@ -145,9 +129,6 @@ def find(
     out: Annotated[str, record_file(FIND)] = FIND,
     device: Device = "auto",
     jobs: Jobs = 1,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> int:
     """Find the odd rows of whole tables without labels, and how many of those reported are normal."""
     from maskdiff.bench.studies import find as study
@@ -165,9 +146,6 @@ def authors(
     methods: Methods = ["all"],  # noqa: B006
     out: Annotated[str, record_file(AUTHORS)] = AUTHORS,
     device: Device = "auto",
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> int:
     """Time the authors' published code on the same rows (network and kernel, the settings of their scripts)."""
     from maskdiff.bench.studies.authors import AuthorsCode
@@ -185,9 +163,6 @@ def text_speed(
     rows: Annotated[int | None, typer.Option(min=10, help="Only so many texts.")] = None,
     out: Annotated[str, record_file(TEXT_SPEED)] = TEXT_SPEED,
     device: Device = "auto",
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Time training and scoring of texts at the paper's size beside a plain implementation."""
     from maskdiff.bench.studies.text_speed import SpeedSettings, measure_text_speed
@@ -210,9 +185,6 @@ def large_file(
     ] = None,
     out: Annotated[str, record_file(LARGE_FILE)] = LARGE_FILE,
     device: Device = "auto",
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-    debug: options.Debug = False,
 ) -> int:
     """Make a large file, learn from it and score it; records time and memory of both steps."""
     from maskdiff.bench.studies.large_file import measure_large_file
