@@ -138,12 +138,16 @@ class MaskedViews:
 
 @dataclass(frozen=True, eq=False)
 class RowBatch:
-    """A batch of codes as tensors on a device, with what is known of each cell."""
+    """A batch of codes as tensors on a device, with what is known of each cell.
+
+    `place_B` are the places of the rows in their table, from which masks of their own are drawn (None: as they stand).
+    """
 
     codes_BF: Tensor
     known_BF: Tensor | None
     real_BF: Tensor | None
     own_BF: Tensor | None = None
+    place_B: Tensor | None = None
 
     def views(self, hidden: Tensor, mask_rate: Tensor) -> MaskedViews:
         """These rows through these masks; hidden (1 or B, K, F)."""

@@ -1,7 +1,8 @@
 """Which levels are probed, with how many views, and which cells each view hides (Eq. 4).
 
-Masks come from a hash of (seed, level, view, field), and of the row itself where rows have masks of their own. So a
-row's masks depend on nothing but the row: not on its batch, its place or its neighbours; equal rows get equal masks.
+Masks come from a hash of (seed, level, view, field). Where rows have masks of their own, the hash is also of the row's
+place in the table that is handed in and of its cells. So they depend on nothing else: the same table gets the same
+masks again, the rows beside a row do not matter, and equal rows have independent masks.
 
 Shapes: B rows, K views over all levels, F fields.
 """
@@ -37,7 +38,7 @@ class ProbeGrid(Parameters):
     """The probe levels tau_1 .. tau_L, the K views at each, and the design that draws them.
 
     design
-        "independent": every row draws its own masks, as in the paper.
+        "independent": every row draws its own masks, equal rows different ones, as in the paper.
         "balanced": one set of masks for all rows. Over the views of a level each field's random numbers are
         stratified (a Latin hypercube), so every field is hidden in about tau * K of them: less noise per view. Where
         there are at most as many masks as views in the grid, they are enumerated instead, as in "exact".
@@ -176,11 +177,14 @@ def _balanced_masks(grid: ProbeGrid, n_fields: int, rate_L: Tensor) -> Tensor:
 
 
 def _row_key(rows: RowBatch) -> Tensor:
-    """A number for each row that depends on all of its cells, (B,)."""
-    fields = torch.arange(rows.codes_BF.shape[1], device=rows.codes_BF.device)
+    """A number for each row that depends on its place and on all of its cells, (B,)."""
+    device = rows.codes_BF.device
+    fields = torch.arange(rows.codes_BF.shape[1], device=device)
     cells = rows.codes_BF * 2 + (1 if rows.known_BF is None else rows.known_BF)
     cell_key = _mix(_mix(fields) + cells)
-    return _mix((cell_key if rows.real_BF is None else cell_key * rows.real_BF).sum(dim=1))
+    content_B = (cell_key if rows.real_BF is None else cell_key * rows.real_BF).sum(dim=1)
+    place_B = torch.arange(len(rows.codes_BF), device=device) if rows.place_B is None else rows.place_B
+    return _mix(_mix(content_B) + _mix(place_B))
 
 
 def _key(seed: int, device: torch.device | str = "cpu") -> Tensor:

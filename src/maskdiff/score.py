@@ -9,7 +9,7 @@ windows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,8 @@ PROBABILITY_FLOOR = 1e-12
 _MOST = 1e6
 # Cells of views at once. An accelerator is called less often: what a kernel counts for one row it counts for all.
 CELLS_AT_ONCE, CELLS_ON_A_DEVICE = 1 << 24, 1 << 27
+# The places of a row's windows follow each other.
+_ROOM_FOR_STARTS = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,12 +173,12 @@ def score_cells(
     stage: str = "scoring",
     cells_at_once: int | None = None,
 ) -> CellScores:
-    """Probe every distinct row once and hand the answers back to the rows.
+    """Probe every distinct row once and hand the answers back to the rows; rows with masks of their own one by one.
 
     With `leave_one_out` each row is scored as left out of the normal rows. About
     `cells_at_once` cells of views are held in memory (None: as many as suit the device).
     """
-    distinct, inverse, _ = codes.without_excess().distinct()
+    distinct, inverse, places = _to_probe(codes.without_excess(), probes)
     able = abilities(reconstructor)
     charge_F = torch.from_numpy(codes.schema.unseen_charge).float().to(device)
     surprise, weight = np.zeros(distinct.values.shape), np.zeros(distinct.values.shape)
@@ -188,6 +190,7 @@ def score_cells(
         for at in range(0, len(lines), step):
             here = lines[at : at + step]
             rows = as_rows(narrowed(distinct.take(here)), device=device, leave_one_out=leave_one_out)
+            rows = replace(rows, place_B=torch.from_numpy(places[here]).to(device))
             part_surprise, part_weight = _probe(reconstructor, rows, masks, charge_F)
             surprise[here, :width], weight[here, :width] = part_surprise.cpu().numpy(), part_weight.cpu().numpy()
             done += len(here)
@@ -195,6 +198,18 @@ def score_cells(
                 callback(Progress(stage, done, len(distinct)))
     cells = CellScores(with_excess(surprise[inverse], codes), weight[inverse])
     return _joined(cells, codes) if isinstance(codes, Windows) else cells
+
+
+def _to_probe(codes: Codes, probes: ProbeGrid) -> tuple[Codes, NDArray[np.int64], NDArray[np.int64]]:
+    """The lines to probe, which of them each line is, and their places in the table, from which masks are drawn.
+
+    A window's place is that of its row, and where it begins.
+    """
+    if probes.design != "independent":
+        distinct, inverse, _ = codes.distinct()
+        return distinct, inverse, np.zeros(len(distinct), np.int64)
+    lines = np.arange(len(codes))
+    return codes, lines, (codes.row << _ROOM_FOR_STARTS) + codes.start if isinstance(codes, Windows) else lines
 
 
 def with_excess(surprise: FloatArray, codes: Codes) -> FloatArray:

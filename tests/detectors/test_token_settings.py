@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
 
-from maskdiff.detectors import SequenceDetector, TextDetector
+from maskdiff.codes.windows import narrowed
+from maskdiff.detectors import MAIN, SequenceDetector, TextDetector
 from maskdiff.errors import SettingError
-from maskdiff.probes import ProbeGrid
+from maskdiff.masking import Linear, as_rows
+from maskdiff.probes import PAPER_LEVELS, ProbeGrid
 from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor
 from maskdiff.score import AGGREGATES
 
@@ -69,9 +74,40 @@ def test_settings_that_make_no_sense_are_refused_at_fit(settings, message):
 def test_the_papers_preset_has_the_papers_size_probes_and_tokenizer():
     detector = TextDetector(preset="paper")
     reconstructor, probes = detector._resolve()
-    assert (reconstructor.layers, reconstructor.width) == (8, 512)
+    assert (reconstructor.layers, reconstructor.width, reconstructor.heads) == (8, 512, 16)
+    assert probes.levels == PAPER_LEVELS
     assert (probes.views_per_level, probes.design, probes.empty_views) == (24, "independent", "zero")
-    assert detector._new_encoder().tokenizer == "gpt2"
+    encoder = detector._new_encoder()
+    assert (encoder.tokenizer, encoder.whole_vocabulary) == ("gpt2", True)
+
+
+class Counting:
+    """A token is the more surprising the larger its code, and the more tokens are visible beside it."""
+
+    def log_prob(self, views):
+        n_visible = views.visible.sum(dim=2, keepdim=True)
+        return -(1.0 + views.codes_BF.unsqueeze(1) % 7 + 0.1 * n_visible) * views.hidden
+
+    def most_likely(self, views):
+        shape = (views.n_rows, views.n_views, views.codes_BF.shape[1])
+        return views.codes_BF.unsqueeze(1).expand(shape), self.log_prob(views)
+
+
+def test_the_papers_preset_scores_texts_by_equation_6():
+    """The mean over all views of the mean surprise of their hidden tokens; no other tokens have a say."""
+    few = ProbeGrid(PAPER_LEVELS, 2, "independent", "zero")
+    detector = TextDetector(Counting(), preset="paper", tokenizer="bpe", probes=few).fit(TEXTS)
+    (term,) = detector.evidence_.terms
+    assert (term.aggregate, term.typical) == ("mean", None)
+    texts = TEXTS[:3]
+    source, codes = detector.evidence_.sources[MAIN], detector.encoder_.encode(texts)
+    for row, score in enumerate(detector.anomaly_score(texts)):
+        rows = replace(as_rows(narrowed(codes.take([row]))), place_B=torch.tensor([row << 32]))
+        masks = source.probes.masks(rows.codes_BF.shape[1], Linear(), per_level=True)
+        views = rows.views(masks.hidden(rows), masks.rate_K[None])
+        surprise, hidden = -source.reconstructor.log_prob(views)[0], views.hidden[0]
+        by_view = (surprise * hidden).sum(dim=1) / hidden.sum(dim=1).clamp_min(1)
+        assert score == pytest.approx(float(by_view.mean()), rel=1e-5)
 
 
 def test_own_reconstructors_serve_tokens_too():

@@ -205,7 +205,7 @@ def test_the_papers_network_has_the_papers_settings():
     assert paper.dropout == 0.1
     training = paper.training
     assert (training.stop, training.learning_rate, training.weight_decay) == (Epochs(20), 1e-3, 1e-5)
-    assert training.average == 0
+    assert (training.batch_size, training.average, training.warmup) == (512, 0, 0)
 
 
 def test_dropout_drops_the_share_it_says_and_keeps_the_mean():

@@ -44,7 +44,8 @@ class TextDetector(TokenDetector):
     ----------
     reconstructor : "transformer", a `PretrainedReconstructor`, or an object with `log_prob` and `most_likely`.
     tokenizer : "bpe" (learned from the normal texts), "gpt2" (extra `maskdiff[gpt2]`), or a tokenizer.json file.
-        None: the reconstructor's own where it brings one, "gpt2" for preset="paper", else "bpe".
+        None: the reconstructor's own where it brings one, "gpt2" with its whole vocabulary for preset="paper", else
+        "bpe".
     vocab_size : how many tokens "bpe" may learn.
     embedder : the folder of a pre-trained text embedder (such as all-MiniLM-L6-v2), which sees odd topics in ordinary
         words: the distance of a text's vector to the nearest normal texts counts beside the masked surprise, each in
@@ -55,7 +56,7 @@ class TextDetector(TokenDetector):
         once. None: 256 and 64, or what the reconstructor can see.
     aggregate : "auto": root mean square, since few odd words make a long text odd; each text is judged as if it held
         20 more tokens, as surprising as those of held-out normal texts, so that two rare words do not make a short
-        text an alarm. Or "mean" (the paper's), "rms", "max" or "log_mean_exp", as they are.
+        text an alarm; with preset="paper" it is "mean". Or "mean" (Eq. 6), "rms", "max" or "log_mean_exp", as they are.
     preset, probes, objective, schedule, leave_out_labelled, effort, false_alarm_rate, device, seed, progress : as for
         TableDetector.
 
@@ -121,8 +122,9 @@ class TextDetector(TokenDetector):
 
     def _new_encoder(self) -> TextEncoder:
         if not isinstance(self.reconstructor, PretrainedReconstructor):
-            named = self.tokenizer or ("gpt2" if self.preset == "paper" else "bpe")
-            return TextEncoder(named, self.vocab_size, False, self.column, *self._window())
+            as_in_paper = self.preset == "paper" and self.tokenizer is None
+            named = self.tokenizer or ("gpt2" if as_in_paper else "bpe")
+            return TextEncoder(named, self.vocab_size, as_in_paper, self.column, *self._window())
         if self.tokenizer is not None:
             raise SettingError(
                 f"{self.reconstructor!r} brings its own tokenizer; leave tokenizer=None, got {self.tokenizer!r}."

@@ -107,12 +107,21 @@ class TokenDetector(Detector):
         return value_keys(value for rows in batches() for value in rows.values)
 
     def _tunes(self, reconstructor: Any) -> bool:
-        return self.aggregate == AUTO or super()._tunes(reconstructor)
+        return self._steadies or super()._tunes(reconstructor)
+
+    @property
+    def _steadies(self) -> bool:
+        """Whether short rows are judged with typical tokens besides their own: never in the paper."""
+        return self.aggregate == AUTO and self.preset is None
+
+    def _evidence(self, codes: Codes, choice: Any) -> Evidence:
+        source = self.masked_surprise(self.reconstructor_, self.probes_)
+        return Evidence({MAIN: source}, (EvidenceTerm(MAIN, "mean" if self.aggregate == AUTO else self.aggregate),))
 
     def _gather(
         self, codes: Codes, tuning: Codes, callback: Callback | None, *, looks: bool = False
     ) -> tuple[Evidence, LearnedLooks]:
-        if self.aggregate != AUTO:
+        if not self._steadies:
             evidence, _ = super()._gather(codes, tuning, callback)
             if not looks or not self._bare_looks(evidence):
                 return evidence, {}
