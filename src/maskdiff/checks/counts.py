@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -86,6 +86,30 @@ class CheckCounts:
         if dismissed_by is not None:
             self._count_dismissed(dismissed_by)
         self.strongest.select(alarm)
+
+    def merge(self, other: CheckCounts) -> None:
+        """The counts of other rows, judged by the same detector.
+
+        With a false-discovery rate, what carries the alarms is not counted: `select` is about rows in one place.
+        """
+        for name in ("rows", "alarms", "below_median", "compared", "seen"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.unknown = list(dict.fromkeys([*self.unknown, *other.unknown]))
+        self.dismissed += other.dismissed
+        self.matched |= other.matched
+        mine, theirs = self.strongest, other.strongest
+        if isinstance(mine, StrongestColumns):
+            assert isinstance(theirs, StrongestColumns)
+            mine.merge(theirs)
+        else:
+            assert isinstance(theirs, StrongestTokens)
+            mine.merge(theirs)
+        if self.codes is not None and other.codes is not None:
+            self.codes.merge(other.codes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Counts travel without the detector, which is large; `merge` them into counts that have one."""
+        return {name: value for name, value in vars(self).items() if name not in ("detector", "calibration")}
 
     def _count_dismissed(self, dismissed_by: IntArray) -> None:
         self.dismissed.update(dismissed_by[dismissed_by > 0].tolist())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +54,19 @@ class StrongestColumns:
             chosen = alarm[at : at + len(column)]
             self._count(column[chosen], code[chosen])
             at += len(column)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Rows set aside stay where it is decided which of them are alarms."""
+        return vars(self) | {"_aside": []}
+
+    def merge(self, other: StrongestColumns) -> None:
+        """The alarms among other rows too, where it is known which rows are alarms."""
+        self.in_alarms += other.in_alarms
+        self.in_others += other.in_others
+        self.alarms += other.alarms
+        self.others += other.others
+        for mine, theirs in zip(self.carried, other.carried, strict=True):
+            mine += theirs
 
     def growth(self, column: int) -> float:
         """How many times as much a column adds to an alarm as to another row; infinite where that is not known."""
@@ -123,6 +137,17 @@ class StrongestTokens:
             self._count(found, alarm[at : at + len(found.code)])
             at += len(found.code)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Rows set aside stay where it is decided which of them are alarms."""
+        return vars(self) | {"_aside": []}
+
+    def merge(self, other: StrongestTokens) -> None:
+        """The alarms among other rows too, where it is known which rows are alarms."""
+        self.in_alarms += other.in_alarms
+        self.in_others += other.in_others
+        self.others += other.others
+        self._forget_rare()
+
     def share_of_others(self, text: str) -> float:
         """The share of the other rows in which this token is the strongest too; 0 for a new word."""
         return self.in_others[text] / max(1, self.others)
@@ -135,5 +160,8 @@ class StrongestTokens:
             for code, n in zip(codes.tolist(), counts.tolist(), strict=True):
                 if 0 <= code < self.field.size:
                     counter[self.field.labels[code]] += n
+        self._forget_rare()
+
+    def _forget_rare(self) -> None:
         if len(self.in_alarms) > MAX_NEW:
             self.in_alarms = Counter(dict(self.in_alarms.most_common(NEW_KEPT)))

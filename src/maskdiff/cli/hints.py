@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 # The setting an error names -> how to give it here.
 HINTS = {
+    "address": "--address",
     "columns": "--categorical NAME, --numeric NAME, --dates NAME, --free-text NAME",
     "columns or text": "--categorical NAME, --numeric NAME, --dates NAME, --free-text NAME, or --text NAME",
     "contamination": "--contamination",
@@ -39,6 +40,7 @@ HINTS = {
     "port": "--port NUMBER",
     "threads": "--threads N",
     "token": "--token-file FILE",
+    "workers": "--workers N",
 }
 
 # The check that found something -> the flag that is the way out, filled in with its details.

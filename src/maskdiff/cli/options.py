@@ -9,9 +9,11 @@ import typer
 from maskdiff import threads
 
 if TYPE_CHECKING:
+    from maskdiff.distributed import ClusterOptions
     from maskdiff.io import ReadOptions
 
 _TOKENS, _COLUMNS, _READING, _OUTPUT = "Texts and sequences", "Columns", "Reading files", "Output"
+_CLUSTER = "Cluster"
 
 
 def named(text: str) -> Any:
@@ -120,6 +122,27 @@ Threads = Annotated[
         callback=_use_threads,
     ),
 ]
+Engine = Annotated[
+    str | None,
+    typer.Option("--engine", metavar="ray", help="Run on a Ray cluster.", rich_help_panel=_CLUSTER),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        metavar="ADDRESS",
+        help="Of the cluster: auto, host:6379, ray://host:10001; unless given, this machine.",
+        rich_help_panel=_CLUSTER,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", metavar="N", min=1, help="At most so many; as many as fit.", rich_help_panel=_CLUSTER),
+]
+Gpus = Annotated[
+    float,
+    typer.Option("--gpus", metavar="N", min=0.0, help="Graphics cards for each worker.", rich_help_panel=_CLUSTER),
+]
 Force = Annotated[
     bool, typer.Option("--force", help="Replace the output even if it is something else.", rich_help_panel=_OUTPUT)
 ]
@@ -167,6 +190,21 @@ def reading_of(
         sheet=sheet,
         query=query,
     )
+
+
+def cluster_of(engine: str | None, address: str | None, workers: int | None, gpus: float) -> ClusterOptions | None:
+    """The cluster to run on, None to run here."""
+    from maskdiff.errors import SettingError
+
+    if engine is None:
+        if address is not None or workers is not None or gpus:
+            raise SettingError("--address, --workers and --gpus are about a cluster; say which one with --engine ray.")
+        return None
+    if engine != "ray":
+        raise SettingError(f"no engine is called {engine!r}; there is ray, or none to run on this machine.")
+    from maskdiff.distributed import ClusterOptions
+
+    return ClusterOptions(address, workers, gpus=gpus)
 
 
 def share_of_odd_rows(given: str | None) -> float | str | None:

@@ -12,6 +12,7 @@ from maskdiff.cli.odd_cells import cell_facts, cell_sentence, note_few_cells
 from maskdiff.cli.output import Output, counted, or_one_cell, percent, printable
 
 if TYPE_CHECKING:
+    from maskdiff.io import WriteOptions
     from maskdiff.jobs import ScoreSummary
 
 
@@ -41,6 +42,10 @@ def score(
     out_format: Annotated[
         str | None, typer.Option(metavar="csv|parquet|jsonl|arrow|json", help="Of the output.")
     ] = None,
+    engine: options.Engine = None,
+    address: options.Address = None,
+    workers: options.Workers = None,
+    gpus: options.Gpus = 0.0,
     threads: options.Threads = None,
     format: options.Format = None,
     delimiter: options.Delimiter = None,
@@ -67,11 +72,31 @@ def score(
     choice = ScoreOptions(explain, only_anomalies, top, *rates, prefix, options.effort_of(effort))
     reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query)
     writing = WriteOptions(out_format, None, safe_for_spreadsheets)
+    cluster = options.cluster_of(engine, address, workers, gpus)
+    if cluster is not None:
+        _check_folder(out, cells, writing)
     with output.progress() as progress:
-        summary = score_file(
-            model, rows, out, choice, cells=cells, reading=reading, writing=writing, callback=progress or None
-        )
+        if cluster is None:
+            summary = score_file(
+                model, rows, out, choice, cells=cells, reading=reading, writing=writing, callback=progress or None
+            )
+        else:
+            from maskdiff.distributed import score_files
+
+            summary = score_files(model, rows, out, choice, cluster=cluster, reading=reading, callback=progress or None)
     _show(output, summary, out, cells, time.monotonic() - began)
+
+
+def _check_folder(out: str, cells: str | None, writing: WriteOptions) -> None:
+    """Refuse what a cluster cannot do: it writes Parquet files into a folder, and lists no cells."""
+    from maskdiff.errors import SettingError
+
+    if out == "-":
+        raise SettingError("the results of a cluster are files in a folder; name one: -o FOLDER.")
+    if cells is not None:
+        raise SettingError("--cells judges the cells of all rows together, on one machine; leave --engine away.")
+    if writing.format not in (None, "parquet") or writing.safe_for_spreadsheets:
+        raise SettingError("a cluster writes Parquet; leave --out-format and --safe-for-spreadsheets away.")
 
 
 def _show(output: Output, summary: ScoreSummary, out: str, cells: str | None, seconds: float) -> None:
@@ -90,11 +115,14 @@ def _show(output: Output, summary: ScoreSummary, out: str, cells: str | None, se
         output=out,
         **_promise_facts(summary),
         **({} if summary.odd_cells is None else {"cells": cells, **cell_facts(summary.odd_cells)}),
+        **_file_facts(summary),
         ignored_columns=summary.ignored,
         skipped_lines=summary.skipped.lines,
         checks=[check.to_record() for check in summary.checks],
         seconds=round(seconds, 3),
     )
+    for note in getattr(summary, "notes", []):
+        output.note(note)
     share = percent(summary.anomalies / max(summary.rows, 1))
     place = "standard output" if out == "-" else printable(out)
     output.say(
@@ -107,6 +135,11 @@ def _show(output: Output, summary: ScoreSummary, out: str, cells: str | None, se
 
 def _list(cells: str | None) -> str:
     return "" if cells is None else f" and the odd cells to {printable(cells)}"
+
+
+def _file_facts(summary: ScoreSummary) -> dict[str, int]:
+    """Of a job on a cluster."""
+    return {name: getattr(summary, name) for name in ("files", "kept") if hasattr(summary, name)}
 
 
 def _promise_facts(summary: ScoreSummary) -> dict[str, float | None]:

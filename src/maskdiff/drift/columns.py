@@ -81,6 +81,12 @@ class CodeCounts:
         for at, field in enumerate(self.schema):
             self.counts[at] += np.bincount(codes.values[:, at], minlength=field.size + 1)
 
+    def merge(self, other: CodeCounts) -> None:
+        """The counts of other rows too."""
+        self.n_rows += other.n_rows
+        for mine, theirs in zip(self.counts, other.counts, strict=True):
+            mine += theirs
+
     def distance(self, at: int) -> float:
         """The total variation distance between a column and the normal rows."""
         learned, scored = self.learned(at), self.counts[at]

@@ -144,7 +144,12 @@ def open_writer(
     with open_output(path) as file, _packed(file, path) as stream:
         assert format.write is not None
         writer = format.write(stream, schema, writing, _without_gzip(path))
-        yield writer.write
+        try:
+            yield writer.write
+        except BaseException:
+            if isinstance(writer, parquet.ParquetWriter):
+                writer.abandon()
+            raise
         writer.close()
 
 

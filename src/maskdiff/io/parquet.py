@@ -20,7 +20,8 @@ class ParquetRows:
         self.path, self.name, self.reading, self.skipped = source.checked_path(), source.name, reading, SkippedLines()
         with self._opened() as file:
             self.schema: pa.Schema = file.schema_arrow
-            self.n_rows: int | None = file.metadata.num_rows
+            groups = range(*(reading.row_groups or (0, file.num_row_groups)))
+            self.n_rows: int | None = sum(file.metadata.row_group(at).num_rows for at in groups)
 
     def batches(self, columns: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
         # Parquet takes "a" for "a.b" as well; where names have dots all columns are read and cut to size after.
@@ -28,7 +29,8 @@ class ParquetRows:
         names = None if named is None else [self.schema.names[at] for at in named]
         size = self.reading.batch_rows(len(self.schema))
         with self._opened() as file:
-            batches = file.iter_batches(batch_size=size, columns=names)
+            groups = None if self.reading.row_groups is None else list(range(*self.reading.row_groups))
+            batches = file.iter_batches(batch_size=size, columns=names, row_groups=groups)
             for batch in rebatched(batches, _part(self.schema, named), size):
                 yield batch if named is columns else only(batch, columns)
 
@@ -60,6 +62,10 @@ class ParquetWriter:
 
     def close(self) -> None:
         self.writer.close()
+
+    def abandon(self) -> None:
+        """The file is not to be completed: nothing more is written when this object goes."""
+        self.writer.is_open = False
 
 
 FORMAT = Format((".parquet", ".pq"), ParquetRows, lambda file, schema, *_: ParquetWriter(file, schema))

@@ -25,7 +25,8 @@ class ReadOptions:
 
     `quote` encloses cells of a CSV file; None: nothing does; "auto": '"', unless the quotes of the file do not pair.
     `header`: whether the first line holds the names of the columns. `sheet` is the name of a sheet of a workbook, and
-    of a table of a database; `query` is what to select from a database.
+    of a table of a database; `query` is what to select from a database. `row_groups` are the first row group to read of
+    a Parquet file, and the one behind the last.
     """
 
     format: str | None = None
@@ -38,6 +39,7 @@ class ReadOptions:
     header: bool | None = None
     sheet: str | None = None
     query: str | None = None
+    row_groups: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         quote = '"' if self.quote == AUTO else self.quote

@@ -32,13 +32,14 @@ class Judged:
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """Rows with their verdict columns, and the place of each in the file from 0."""
+    """Rows with their verdict columns, and for each its place in the file from 0, and its alarm score."""
 
     batch: pa.RecordBatch
     places: IntArray
+    alarm_score: FloatArray
 
     def take(self, rows: IntArray) -> Written:
-        return Written(self.batch.take(pa.array(rows)), self.places[rows])
+        return Written(self.batch.take(pa.array(rows)), self.places[rows], self.alarm_score[rows])
 
 
 Write = Callable[[Judged], pa.RecordBatch]
@@ -57,20 +58,25 @@ def possible_anomalies(judged: Iterable[Judged], false_discovery_rate: float | N
 def as_they_come(judged: Iterable[Judged], write: Write) -> Iterator[Written]:
     """All rows, at once."""
     for part in judged:
-        yield Written(write(part), part.places)
+        yield written_out(part, write)
+
+
+def written_out(judged: Judged, write: Write) -> Written:
+    """The rows with their verdict columns."""
+    return Written(write(judged), judged.places, judged.verdicts.alarm_score)
 
 
 def set_aside(judged: Iterable[Judged], write: Write, schema: pa.Schema) -> Iterator[Written]:
     """All rows, once the last has been judged; until then they are in a temporary file."""
-    places: list[IntArray] = []
+    columns: list[tuple[IntArray, FloatArray]] = []
     with tempfile.TemporaryFile() as aside:
         with pa.ipc.new_stream(aside, schema) as writer:
             for part in judged:
                 writer.write_batch(write(part))
-                places.append(part.places)
+                columns.append((part.places, part.verdicts.alarm_score))
         aside.seek(0)
-        for batch, of_batch in zip(pa.ipc.open_stream(aside), places, strict=True):
-            yield Written(batch, of_batch)
+        for batch, of_batch in zip(pa.ipc.open_stream(aside), columns, strict=True):
+            yield Written(batch, *of_batch)
 
 
 def highest(judged: Iterable[Judged], write: Write, schema: pa.Schema, number: int, size: int) -> Iterator[Written]:
@@ -78,17 +84,15 @@ def highest(judged: Iterable[Judged], write: Write, schema: pa.Schema, number: i
 
     A row is written out when it is among the highest so far.
     """
-    kept = Written(as_batch(schema.empty_table()), np.empty(0, np.int64))
-    scores: FloatArray = np.empty(0)
+    kept = Written(as_batch(schema.empty_table()), np.empty(0, np.int64), np.empty(0))
     for part in judged:
-        new = np.sort(_order(np.concatenate([scores, part.verdicts.alarm_score]), number))
-        entering = part.take(new[new >= len(scores)] - len(scores))
-        both = _joined(kept, Written(write(entering), entering.places), schema)
-        scores = np.concatenate([scores, entering.verdicts.alarm_score])
-        order = _order(scores, number)
-        kept, scores = both.take(order), scores[order]
-    for at in range(0, len(scores), size):
-        yield kept.take(np.arange(at, min(at + size, len(scores))))
+        n_kept = len(kept.places)
+        new = np.sort(_order(np.concatenate([kept.alarm_score, part.verdicts.alarm_score]), number))
+        entering = part.take(new[new >= n_kept] - n_kept)
+        both = _joined(kept, written_out(entering, write), schema)
+        kept = both.take(_order(both.alarm_score, number))
+    for at in range(0, len(kept.places), size):
+        yield kept.take(np.arange(at, min(at + size, len(kept.places))))
 
 
 def _order(scores: FloatArray, number: int) -> IntArray:
@@ -97,4 +101,5 @@ def _order(scores: FloatArray, number: int) -> IntArray:
 
 def _joined(first: Written, second: Written, schema: pa.Schema) -> Written:
     batch = as_batch(pa.Table.from_batches([first.batch, second.batch], schema))
-    return Written(batch, np.concatenate([first.places, second.places]))
+    places = np.concatenate([first.places, second.places])
+    return Written(batch, places, np.concatenate([first.alarm_score, second.alarm_score]))

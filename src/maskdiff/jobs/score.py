@@ -23,7 +23,7 @@ from maskdiff.jobs.cells import CELL_RATE, CELL_SCHEMA, OddCellCounts, OddCellSe
 from maskdiff.jobs.choice import Judged, Written, as_they_come, highest, possible_anomalies, set_aside
 from maskdiff.jobs.models import Model, as_detector, model_path
 from maskdiff.jobs.rows.model import rows_for
-from maskdiff.jobs.verdict_columns import VerdictColumns
+from maskdiff.jobs.verdict_columns import VerdictColumns, with_alarms
 from maskdiff.progress import Callback, Progress
 
 
@@ -245,7 +245,7 @@ class Scoring:
             if rate is not None:
                 selected = self._selected(rate) if selected is None else selected
                 alarm, dismissed_by = selected[0][part.places], selected[1][part.places]
-                part = replace(part, batch=self.columns.with_alarms(part.batch, alarm, dismissed_by))
+                part = replace(part, batch=with_alarms(part.batch, alarm, dismissed_by, self.options.prefix))
                 part = part.take(np.flatnonzero(alarm)) if self.options.only_anomalies else part
             yield part
         if rate is not None and selected is None:

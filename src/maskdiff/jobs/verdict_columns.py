@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 VERDICT = (("anomaly_score", pa.float64()), ("p_value", pa.float64()), ("is_anomaly", pa.bool_()))
 DISMISSED = ("dismissed_by", pa.int64())
 ODDITY = ("oddity", pa.string())
-_ALARM, _RULE = 2, 3
+_ALARM = "is_anomaly"
 # A reason as a sentence, then its parts, named as in `explain`; behind the column come the places of tokens.
 PARTS = (
     *(("value", pa.string()), ("expected", pa.string())),
@@ -81,15 +81,6 @@ class VerdictColumns:
             columns += self._reasons(batch, verdicts, detector, model_rows)
         return pa.RecordBatch.from_arrays([*batch.columns, *columns], schema=self.schema)
 
-    def with_alarms(self, batch: pa.RecordBatch, alarm: BoolArray, dismissed_by: IntArray) -> pa.RecordBatch:
-        """Rows that have these columns, with other alarms."""
-        columns = batch.columns
-        first = len(columns) - len(self.fields)
-        columns[first + _ALARM] = pa.array(alarm)
-        if self.rules:
-            columns[first + _RULE] = _numbers(dismissed_by)
-        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
-
     def _reasons(
         self, batch: pa.RecordBatch, verdicts: Verdicts, detector: Detector, model_rows: ModelRows
     ) -> list[pa.Array]:
@@ -104,6 +95,15 @@ class VerdictColumns:
         ranks = [cells[cells.groupby("row").cumcount() == rank] for rank in range(self.reasons)]
         parts = [(rank, part) for rank in ranks for part in self.parts]
         return [_spread(rank, part, n, field.type) for (rank, part), field in zip(parts, fields, strict=True)]
+
+
+def with_alarms(batch: pa.RecordBatch, alarm: BoolArray, dismissed_by: IntArray, prefix: str) -> pa.RecordBatch:
+    """Rows that have the columns of a verdict, with other alarms."""
+    columns, names = batch.columns, batch.schema.names
+    columns[names.index(prefix + _ALARM)] = pa.array(alarm)
+    if prefix + DISMISSED[0] in names:
+        columns[names.index(prefix + DISMISSED[0])] = _numbers(dismissed_by)
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
 def _numbers(rules: IntArray) -> pa.Array:

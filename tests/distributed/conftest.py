@@ -1,0 +1,135 @@
+"""One Ray cluster for the whole run, however many processes run the tests, and a stand-in that needs none."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from maskdiff import TableDetector, save
+
+from ..conftest import make_connections
+
+N_FILES = 5
+
+
+@pytest.fixture(scope="session")
+def detector() -> TableDetector:
+    return TableDetector("kernel", progress=False).fit(make_connections(600, seed=7))
+
+
+@pytest.fixture(scope="session")
+def model(detector: TableDetector, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("models") / "connections.maskdiff"
+    save(detector, path)
+    return path
+
+
+def odd_connections(n: int, seed: int) -> pd.DataFrame:
+    """Connections of which the second is odd, with a column that the model never saw."""
+    rows = make_connections(n, seed)
+    rows.loc[1, ["service", "flag"]] = ["echo", "REJ"]
+    return rows.assign(id=[f"{seed}-{at}" for at in range(n)])
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Path:
+    """Five Parquet files of 120 rows."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number in range(N_FILES):
+        odd_connections(120, seed=number).to_parquet(folder / f"rows{number}.parquet", row_group_size=40)
+    return folder
+
+
+@contextlib.contextmanager
+def held(lock: Path) -> Iterator[None]:
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.fixture(scope="session")
+def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """The address of the cluster, and a file to lock it with; the process that started it is the last to leave."""
+    pytest.importorskip("ray", reason="Ray is not installed")
+    from maskdiff.distributed.cluster import import_ray
+
+    ray, base = import_ray(), tmp_path_factory.getbasetemp()
+    base = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+    known, users = base / "ray-address", base / "ray-users"
+    with held(base / "ray-lock"):
+        starts = not known.exists()
+        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+        if starts:
+            limits = {"num_cpus": 2, "include_dashboard": False, "object_store_memory": 2 * 10**8}
+            ray.init(address="local", **limits, **quiet)
+            known.write_text(ray.get_runtime_context().gcs_address)
+        else:
+            ray.init(address=known.read_text(), **quiet)
+        users.write_text(str(int(users.read_text() if users.exists() else 0) + 1))
+    yield known.read_text(), base / "ray-in-use"
+    with held(base / "ray-lock"):
+        users.write_text(str(int(users.read_text()) - 1))
+    while starts and int(users.read_text() or 1):
+        time.sleep(0.2)
+    ray.shutdown()
+
+
+@pytest.fixture
+def cluster(shared_cluster: tuple[str, Path]) -> Iterator[str]:
+    """The address of the cluster, which one test at a time uses."""
+    with held(shared_cluster[1]):
+        yield shared_cluster[0]
+
+
+@pytest.fixture
+def without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs run in this process, one unit of work after the other, on what looks like Ray to them."""
+    from maskdiff.distributed import file_scoring
+    from maskdiff.distributed.cluster import ClusterOptions
+
+    @contextlib.contextmanager
+    def connected(options: ClusterOptions) -> Iterator[Any]:
+        yield stand_in()
+
+    monkeypatch.setattr(file_scoring, "connected", connected)
+    monkeypatch.setattr(ClusterOptions, "n_workers", lambda self: 2)
+
+
+def stand_in() -> Any:
+    """What a job needs of Ray."""
+    data = SimpleNamespace(from_items=StandInData, ActorPoolStrategy=lambda **sizes: None)
+    return SimpleNamespace(put=lambda value: value, data=data)
+
+
+class StandInData:
+    """Rows and the functions to apply to them, in order."""
+
+    def __init__(self, rows: list[dict[str, Any]], override_num_blocks: int = 1) -> None:
+        self.rows, self.functions = rows, list[Any]()
+
+    def map_batches(self, function: Any, fn_constructor_args: tuple[Any, ...] = (), **settings: Any) -> StandInData:
+        self.functions.append(function(*fn_constructor_args) if isinstance(function, type) else function)
+        return self
+
+    def iter_batches(self, **settings: Any) -> Iterator[dict[str, Any]]:
+        for row in self.rows:
+            batch = {name: [value] for name, value in row.items()}
+            for function in self.functions:
+                batch = function(batch)
+            yield batch
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "shared_cluster" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.ray)
