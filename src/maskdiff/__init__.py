@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         codes,
         datasets,
         detectors,
-        distributed,
         drift,
         encoders,
         errors,
