@@ -93,13 +93,9 @@ class CellDetector(TextEvidence, Detector):
         return CellVerdicts(none, log_odds if alarms.cells.asks else None, CellCalibration.of(none), np.inf)
 
     def cell_log_odds(self, X: Any) -> FloatArray:
-        """How much likelier than each cell's own value another one was, in nats, (N, F); no calibration is needed.
-
-        Where the reconstructor cannot be asked about single cells: their surprise.
-        """
-        codes, cells = self.encoder_.encode(X), self._single_cells()
-        surprise = np.empty(0) if cells.asks else self.evidence_.weigh(codes).surprise
-        return self._with_text_odds(cells.log_odds(codes, surprise), codes)
+        """How much likelier than each cell's own value another one was, in nats, (N, F); no calibration is needed."""
+        codes = self.encoder_.encode(X)
+        return self._with_text_odds(self._single_cells().asked(codes), codes)
 
     def _found_cells(self, cross_fit: CrossFit, batches: Batches, callback: Callback | None) -> CellVerdicts:
         from maskdiff.detectors.finding.found_cells import judge_cells

@@ -19,6 +19,7 @@ from maskdiff.codes import BoolArray, Codes, FloatArray
 from maskdiff.masking import Schedule, as_rows
 from maskdiff.progress import Callback, Progress
 from maskdiff.reconstructors import Reconstructor, abilities
+from maskdiff.reconstructors.asked import log_odds_of
 from maskdiff.score import PROBABILITY_FLOOR, with_excess
 from maskdiff.state import check
 from maskdiff.state.tensors import Tensors, check_names, check_tensor
@@ -76,8 +77,8 @@ class ColumnScale:
 class SingleCells:
     """Log odds of the likeliest value against a cell's own, in nats, each cell hidden and the others shown.
 
-    Only a reconstructor with `log_odds` is asked; of others the surprise of their own probes is taken instead. `scale`
-    says what is usual; None: not learned yet.
+    `log_odds` asks only a reconstructor that has them; of others the surprise of their own probes is taken instead.
+    `scale` says what is usual; None: not learned yet.
     """
 
     reconstructor: Reconstructor
@@ -103,10 +104,15 @@ class SingleCells:
     def log_odds(
         self, codes: Codes, surprise: FloatArray, *, stage: str = "scoring", callback: Callback | None = None
     ) -> FloatArray:
-        """How much likelier another value was, in nats, (N, F): 0 where the cell holds the likeliest one."""
-        ask = abilities(self.reconstructor).log_odds
-        if ask is None:
-            return surprise
+        """How much likelier another value was, in nats, (N, F): 0 where the cell holds the likeliest one.
+
+        Where the reconstructor has no `log_odds`, the surprise that is given: to ask it would take as long again.
+        """
+        return self.asked(codes, stage=stage, callback=callback) if self.asks else surprise
+
+    def asked(self, codes: Codes, *, stage: str = "scoring", callback: Callback | None = None) -> FloatArray:
+        """The same, whatever the reconstructor: one without `log_odds` is asked for its two answers."""
+        ask = log_odds_of(self.reconstructor)
         distinct, inverse, _ = codes.without_excess().distinct()
         charge_F = torch.from_numpy(codes.schema.unseen_charge).float().to(self.device)
         hidden_GF = self.hidden_views(distinct.values.shape[1])

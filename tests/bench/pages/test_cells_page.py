@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
         made("bank", "default", 0, false_alarms={"0.01": 8}, **rows),
         made("bank", "default", 1, false_alarms={"0.01": 300}, **other),
         made("bank+2%", "pairs", 0, cells=CELLS),
-        made("bank+2%", "default", 0, cells=CELLS | {"reported": 40, "reported_wrong": 30}),
+        made("bank+2%", "default", 0, cells=CELLS | {"reported": 40, "reported_wrong": 30, "reported_right": 24}),
     ]
     (tmp_path / "cells.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
     return tmp_path
@@ -62,7 +62,7 @@ def test_files_are_ranked_by_share_and_reported_cells_are_shown_where_there_are_
     page = "\n\n".join(cells_page(RecordFolder(folder)))
     assert "| bank | counts of pairs |  | 75.0 / 50.0 |  |" in page
     assert "| method | contradiction | typo |\n|---|---|---|\n| counts of pairs | 80.0 | 20.0 |" in page
-    assert "| bank, 2% | default | 40.0 | 60.0 | 25.0 |" in page
+    assert "| bank, 2% | default | 40.0 | 60.0 | 25.0 | 80.0 |" in page
 
 
 def test_nothing_measured_is_no_page(folder: Path) -> None:

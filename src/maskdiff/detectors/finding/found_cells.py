@@ -43,8 +43,7 @@ def judge_cells(
         if callback is not None:
             callback(Progress("scoring cells", done, len(log_odds)))
     tail = CellTail.of(log_odds)
-    asks = _models(cross_fit)[0].cell_alarms_.cells.asks
-    return CellVerdicts(tail.oddness(log_odds), log_odds if asks else None, tail, float("inf"))
+    return CellVerdicts(tail.oddness(log_odds), log_odds, tail, float("inf"))
 
 
 def cell_table(cross_fit: CrossFit, X: Any, cells: ReportedCells, schema: Schema) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maskdiff.bench.studies.cells.judgement import Judgement
+from maskdiff.bench.studies.cells.judgement import FileCells, Judgement
 from maskdiff.bench.studies.cells.measures import among_the_oddest, cell_measures, places, row_measures
 
 
@@ -54,7 +54,7 @@ def test_a_cell_nothing_is_said_about_is_not_named() -> None:
 def test_cells_of_a_file_are_ranked_together() -> None:
     oddness = np.array([[5.0, 4.0], [3.0, 2.0], [-np.inf, 1.0]])
     wrong = np.array([[True, False], [True, False], [False, False]])
-    found = cell_measures(oddness, wrong)
+    found = cell_measures(FileCells(oddness), wrong)
     assert found == {
         "n_cells": 6,
         "n_wrong": 2,
@@ -71,12 +71,14 @@ def test_as_many_cells_as_are_wrong_are_taken_for_the_oddest() -> None:
 
 def test_a_cell_nothing_is_said_about_comes_last() -> None:
     wrong = np.array([[True, False, False]])
-    assert cell_measures(np.array([[-np.inf, -4.0, -5.0]]), wrong)["average_precision"] == pytest.approx(1 / 3)
+    assert cell_measures(FileCells(np.array([[-np.inf, -4.0, -5.0]])), wrong)["average_precision"] == pytest.approx(
+        1 / 3
+    )
 
 
-def test_reported_cells_are_counted_at_a_false_discovery_rate_of_ten_percent() -> None:
-    # Benjamini-Hochberg at 10% of five cells: thresholds 0.02, 0.04, 0.06, ...
-    p_value = np.array([[0.001, 0.03, 0.2, 0.5, np.nan]])
-    wrong = np.array([[True, False, True, False, False]])
-    found = cell_measures(1 - np.nan_to_num(p_value), wrong, p_value)
-    assert (found["reported"], found["reported_wrong"]) == (2, 1)
+def test_cells_listed_are_counted_and_how_many_are_wrong_and_set_right() -> None:
+    reported = np.array([[True, True, True, False, False]])
+    wrong = np.array([[True, False, True, True, False]])
+    right = np.array([[True, True, False, False, False]])
+    found = cell_measures(FileCells(reported.astype(float), reported, right), wrong)
+    assert (found["reported"], found["reported_wrong"], found["reported_right"]) == (3, 2, 1)

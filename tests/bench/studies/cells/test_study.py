@@ -52,6 +52,9 @@ def test_the_command_measures_a_users_table_and_goes_on_from_there(
     dirty = {method: records["pets.csv+5%", method]["cells"] for method in ("kernel", "frequency")}
     assert dirty["kernel"]["n_wrong"] == 45
     assert sum(way["n"] for way in dirty["kernel"]["by_way"].values()) == 45
+    listed = [dirty["kernel"][name] for name in ("reported_right", "reported_wrong", "reported")]
+    assert 0 < listed[0] <= listed[1] <= listed[2] <= 45
+    assert "reported" not in dirty["frequency"]
     assert dirty["frequency"]["average_precision"] < dirty["kernel"]["average_precision"]
     assert main([*command, *settings]) == 0
     assert "4 of 4 runs were done before" in capsys.readouterr().err

@@ -12,14 +12,18 @@ from numpy.typing import NDArray
 from maskdiff.calibration import Calibration
 from maskdiff.codes import BoolArray, FloatArray, IntArray, Schema
 from maskdiff.detectors import TableDetector
+from maskdiff.detectors.cell_alarms import CellVerdicts
 from maskdiff.detectors.finding.cross_fit import CrossFit
-from maskdiff.detectors.finding.found_cells import judge_cells
+from maskdiff.detectors.finding.found_cells import cell_table, judge_cells
 from maskdiff.detectors.verdicts import Verdicts
 from maskdiff.encoders.table.input import read_table
 from maskdiff.explanations import Places
+from maskdiff.explanations.reported_cells import ReportedCells
 
 if TYPE_CHECKING:
     import pandas as pd
+
+FALSE_DISCOVERY_RATE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +43,15 @@ class Judgement:
 
 @dataclass(frozen=True, eq=False)
 class FileCells:
-    """How odd each cell of a file is, -inf where nothing is said about it, and its p-value, each (N, C).
+    """How odd each cell of a file is, (N, C), -inf where nothing is said about it.
 
-    The p-value is None where a detector has none.
+    `reported` are the cells listed at a false-discovery rate of 10%, and `right` those of them where what is expected
+    is what stood there before, each (N, C); None where a detector has no such list.
     """
 
     oddness: FloatArray
-    p_value: FloatArray | None = None
+    reported: BoolArray | None = None
+    right: BoolArray | None = None
 
 
 class CellDetector(Protocol):
@@ -61,8 +67,8 @@ class CellDetector(Protocol):
     def judge(self, X: pd.DataFrame) -> Judgement:
         """Rows and cells."""
 
-    def judge_file(self, X: pd.DataFrame, fold: IntArray) -> FileCells:
-        """All cells of a file, those of each fold as learned from the others."""
+    def judge_file(self, X: pd.DataFrame, fold: IntArray, truth: pd.DataFrame) -> FileCells:
+        """All cells of a file, those of each fold as learned from the others; `truth` is the file without errors."""
 
     def suggests(self, X: pd.DataFrame, judged: Judgement, column: IntArray, truth: pd.DataFrame) -> BoolArray | None:
         """Whether the value expected in this column of each row is that of `truth`, (N,); None: it expects nothing."""
@@ -90,7 +96,7 @@ class OurCells:
         oddness, named = (_by_column(one, verdicts.codes.schema, X) for one in (cells.oddness, reasons))
         return Judgement(verdicts.alarm_score, verdicts.is_anomaly, oddness, named, verdicts)
 
-    def judge_file(self, X: pd.DataFrame, fold: IntArray) -> FileCells:
+    def judge_file(self, X: pd.DataFrame, fold: IntArray, truth: pd.DataFrame) -> FileCells:
         """As `find` does: the models are not calibrated, the file itself is what calibrates."""
         rows = read_table(X)
         self.detector._look(lambda: [rows], len(X))
@@ -98,8 +104,8 @@ class OurCells:
         cross_fit = CrossFit.learn(self.detector, lambda: [rows], fold.astype(np.int8), everything)
         schema = cross_fit.models[0].encoder_.schema_
         cells = judge_cells(cross_fit, lambda: [rows], schema)
-        oddness, sign = (_by_column(one, schema, X) for one in (cells.oddness, -cells.p_value))
-        return FileCells(oddness, np.where(np.isneginf(sign), 1.0, -sign))
+        listed = cell_table(cross_fit, X, _reported(cells), schema)
+        return FileCells(_by_column(cells.oddness, schema, X), *_listed(listed, cross_fit, X, truth))
 
     def suggests(self, X: pd.DataFrame, judged: Judgement, column: IntArray, truth: pd.DataFrame) -> BoolArray:
         """As a user reads it: the column is among the three reasons, and what should be there is the true value."""
@@ -111,19 +117,47 @@ class OurCells:
         field = np.array([codes.schema.names.index(each) for each in names[named]], dtype=np.int64)
         suggested, _ = self.detector.suggested_codes(X, codes, Places(named, field))
         labels = [codes.schema.fields[j].label(int(code)) for j, code in zip(field, suggested, strict=True)]
-        expected, known = np.array(labels, dtype=object), self._labels(truth, names)
+        known = _labels(self.detector.encoder_, truth, names)[named]
         right = np.zeros(len(X), dtype=np.bool_)
-        right[named] = (expected == known[named]) & ~np.isin(expected, _SAYS_NOTHING)
+        right[named] = _is_right(np.array(labels, dtype=object), known)
         return right
 
-    def _labels(self, X: pd.DataFrame, names: NDArray[np.object_]) -> NDArray[np.object_]:
-        """What the encoder calls the value of one column of each row, shape (N,)."""
-        codes = self.detector.encoder_.encode(X)
-        found = np.full(len(X), None, dtype=object)
-        for j, field in enumerate(codes.schema):
-            rows = np.flatnonzero(names == field.name)
-            found[rows] = [field.label(int(code)) for code in codes.values[rows, j]]
-        return found
+
+# Labels that stand for several values, or for none.
+_SAYS_NOTHING = ("rare", "unseen")
+
+
+def _is_right(expected: NDArray[np.object_], known: NDArray[np.object_]) -> BoolArray:
+    """Whether what is expected in each cell is what stood there, and says something."""
+    return np.asarray((expected == known) & ~np.isin(expected, _SAYS_NOTHING), dtype=np.bool_)
+
+
+def _reported(cells: CellVerdicts) -> ReportedCells:
+    return ReportedCells.of(cells.select(FALSE_DISCOVERY_RATE), cells.oddness, cells.p_value)
+
+
+def _listed(listed: Any, cross_fit: CrossFit, X: pd.DataFrame, truth: pd.DataFrame) -> tuple[BoolArray, BoolArray]:
+    """Which cells are in this list, and where what is expected is that of `truth`, each (N, C)."""
+    listed = listed[listed["column"].isin(X.columns.astype(str))]  # a field computed from dates has no cell
+    row, names, expected = (listed[each].to_numpy() for each in ("row", "column", "expected"))
+    known = np.full(len(row), None, dtype=object)
+    for number, model in enumerate(cross_fit.models):
+        own = np.flatnonzero(cross_fit.fold[row] == number)
+        known[own] = _labels(model.encoder_, truth.iloc[row[own]], names[own])
+    reported, right = (np.zeros(X.shape, dtype=np.bool_) for _ in range(2))
+    place = X.columns.astype(str).get_indexer(names)
+    reported[row, place], right[row, place] = True, _is_right(expected, known)
+    return reported, right
+
+
+def _labels(encoder: Any, X: pd.DataFrame, names: NDArray[np.object_]) -> NDArray[np.object_]:
+    """What the encoder calls the value of one column of each row, shape (N,)."""
+    codes = encoder.encode(X)
+    found = np.full(len(X), None, dtype=object)
+    for j, field in enumerate(codes.schema):
+        rows = np.flatnonzero(names == field.name)
+        found[rows] = [field.label(int(code)) for code in codes.values[rows, j]]
+    return found
 
 
 def _by_column(of_fields: FloatArray, schema: Schema, X: pd.DataFrame) -> FloatArray:
@@ -134,10 +168,6 @@ def _by_column(of_fields: FloatArray, schema: Schema, X: pd.DataFrame) -> FloatA
         if field.name in place:
             found[:, place[field.name]] = of_fields[:, j]
     return found
-
-
-# Labels that stand for several values, or for none.
-_SAYS_NOTHING = ("rare", "unseen")
 
 
 class CountingDetector(Protocol):
@@ -174,7 +204,7 @@ class Calibrated:
         threshold = self.calibration_.threshold(self.calibration_.rate_or_default(None))
         return Judgement(score, score > threshold, cells)
 
-    def judge_file(self, X: pd.DataFrame, fold: IntArray) -> FileCells:
+    def judge_file(self, X: pd.DataFrame, fold: IntArray, truth: pd.DataFrame) -> FileCells:
         cells = np.empty(X.shape)
         for number in np.unique(fold):
             here = fold == number

@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from maskdiff.bench.studies.cells.judgement import Judgement
-from maskdiff.calibration.false_discovery import reported
+from maskdiff.bench.studies.cells.judgement import FileCells, Judgement
 from maskdiff.codes import BoolArray, FloatArray, IntArray
-
-FALSE_DISCOVERY_RATE = 0.1
 
 
 def places(oddness: FloatArray, column: IntArray) -> IntArray:
@@ -66,13 +63,13 @@ def among_the_oddest(oddness: FloatArray, row: IntArray, column: IntArray) -> Bo
     return oddest.reshape(oddness.shape)[row, column]
 
 
-def cell_measures(oddness: FloatArray, wrong: BoolArray, p_value: FloatArray | None = None) -> dict[str, Any]:
+def cell_measures(cells: FileCells, wrong: BoolArray) -> dict[str, Any]:
     """All cells of a file in one order: average precision, and the share of wrong ones among the k oddest.
 
-    k is the number of wrong cells; cells that tie with the last of them are counted in part. With p-values also the
-    cells reported at a false-discovery rate of 10%, and how many of them are wrong.
+    k is the number of wrong cells; cells that tie with the last of them are counted in part. Where there is a list of
+    cells also how many it has, how many of them are wrong, and of those how many suggestions are right.
     """
-    flat = oddness.ravel()
+    flat = cells.oddness.ravel()
     order = np.where(np.isneginf(flat), np.min(flat, where=np.isfinite(flat), initial=0.0) - 1, flat)
     y = wrong.ravel()
     return {
@@ -80,7 +77,7 @@ def cell_measures(oddness: FloatArray, wrong: BoolArray, p_value: FloatArray | N
         "n_wrong": int(y.sum()),
         "average_precision": float(average_precision_score(y, order)),
         "precision_at_k": precision_at_k(order, y),
-        **({} if p_value is None else _discoveries(p_value.ravel(), y)),
+        **_discoveries(cells, wrong),
     }
 
 
@@ -97,6 +94,12 @@ def precision_at_k(order: FloatArray, wrong: BoolArray) -> float:
     return float((wrong[above].sum() + in_part) / k)
 
 
-def _discoveries(p_value: FloatArray, wrong: BoolArray) -> dict[str, int]:
-    chosen = reported(np.nan_to_num(p_value, nan=1.0), FALSE_DISCOVERY_RATE)
-    return {"reported": int(chosen.sum()), "reported_wrong": int((chosen & wrong).sum())}
+def _discoveries(cells: FileCells, wrong: BoolArray) -> dict[str, int]:
+    if cells.reported is None or cells.right is None:
+        return {}
+    found = cells.reported & wrong
+    return {
+        "reported": int(cells.reported.sum()),
+        "reported_wrong": int(found.sum()),
+        "reported_right": int((found & cells.right).sum()),
+    }

@@ -136,8 +136,8 @@ def _one_file(run: Run, task: PlantedCells, table: str, share: float, device: st
     errors = plant_share(rows, plantings, share, np.random.default_rng([run.seed, len(plantings)]))
     fold = np.arange(len(rows)) * N_FOLDS // len(rows)  # the rows are shuffled
     clock, detector = _Clock(), _build(run, device)
-    cells = clock.fit(lambda: detector.judge_file(errors.X, fold))
-    found = {**cell_measures(cells.oddness, errors.wrong, cells.p_value), "by_way": _by_way(cells.oddness, errors)}
+    cells = clock.fit(lambda: detector.judge_file(errors.X, fold, rows))
+    found = {**cell_measures(cells, errors.wrong), "by_way": _by_way(cells.oddness, errors)}
     return {"cells": found, **_size(rows), **clock.seconds}
 
 
