@@ -43,8 +43,14 @@ def fit(reconstructor, codes, *, objective=None, seed=0, **more):
     return reconstructor.fit(codes, objective=objective, schedule=Linear(), seed=seed, device=CPU, **more)
 
 
-VARIANTS = [{}, {"positions": "learned"}, {"uses_level": True}, {"layers": 1}]
-each_variant = pytest.mark.parametrize("settings", VARIANTS, ids=["rotary", "learned", "with the level", "one layer"])
+VARIANTS = {
+    "rotary": {},
+    "learned": {"positions": "learned"},
+    "with the level": {"uses_level": True},
+    "one layer": {"layers": 1},
+    "in groups": {"cutoffs": (2, 4)},
+}
+each_variant = pytest.mark.parametrize("settings", VARIANTS.values(), ids=VARIANTS)
 
 
 @pytest.fixture(scope="module")
@@ -235,7 +241,15 @@ def test_learned_positions_end_somewhere_and_say_so():
 
 @pytest.mark.parametrize(
     "settings",
-    [{"width": 0}, {"layers": 0}, {"heads": 3}, {"dropout": 1.0}, {"positions": "sine"}, {"longest": 0}],
+    [
+        {"width": 0},
+        {"layers": 0},
+        {"heads": 3},
+        {"dropout": 1.0},
+        {"positions": "sine"},
+        {"longest": 0},
+        {"cutoffs": (3, 3)},
+    ],
 )
 def test_settings_that_make_no_sense_are_refused(settings):
     with pytest.raises(SettingError, match="must"):

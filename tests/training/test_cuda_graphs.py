@@ -18,8 +18,8 @@ from maskdiff.probes import ProbeGrid
 from maskdiff.reconstructors import MLPReconstructor, TransformerReconstructor, tokens
 from maskdiff.score import score_cells
 from maskdiff.training import Steps, Training
-from maskdiff.training.batches import MaskedBatch, mask_rows
-from maskdiff.training.cuda_graphs import RECORDERS, ReplayedStep, choose_recorder, pack, round_width, unpack
+from maskdiff.training.batches import MaskedBatch, mask_rows, round_width
+from maskdiff.training.cuda_graphs import RECORDERS, ReplayedStep, choose_recorder, pack, unpack
 from maskdiff.training.loop import batch_loss
 
 from ..handmade import random_codes, recorded_on_cpu

@@ -36,7 +36,7 @@ def take_over(network: CodedNetwork, old: CodedNetwork, change: SchemaChange) ->
     own, weights = network.state_dict(), old.state_dict()
     of_codes = (network.input_rows, "head.weight", "head.bias")
     for name in set(weights) - set(of_codes):
-        own[name].copy_(weights[name])
+        own[name][: len(weights[name])] = weights[name]  # gates to groups of codes may become more
     for field in range(len(change.after)):
         before = old.code_places(field, torch.arange(change.before.fields[field].size))
         kept = network.code_places(field, torch.from_numpy(change.kept_codes(field)))
@@ -48,3 +48,17 @@ def take_over(network: CodedNetwork, old: CodedNetwork, change: SchemaChange) ->
             own[name][new] = torch.tensordot(shares, rows, dims=1)
         entropy = -(shares * shares.log()).sum()
         own["head.bias"][new] += entropy + torch.from_numpy(change.new_log_odds(field)).float()
+
+
+def begin_rows(weight_CH: Tensor, bias_C: Tensor, before_C: Tensor, after_C: Tensor) -> None:
+    """The same for one softmax over C codes, in place, given how often each occurred before and does now."""
+    new_C = before_C == 0
+    log_odds_C = after_C.log() - (after_C.sum() - after_C).log()
+    if new_C.all():
+        weight_CH.zero_()
+        bias_C.copy_(after_C.log())
+        return
+    shares = before_C[~new_C] / before_C.sum()
+    entropy = -(shares * shares.log()).sum()
+    weight_CH[new_C] = shares @ weight_CH[~new_C]
+    bias_C[new_C] = shares @ bias_C[~new_C] + entropy + log_odds_C[new_C]

@@ -11,12 +11,12 @@ from functools import cached_property, partial
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from maskdiff.codes import Schema
 from maskdiff.errors import SettingError
 from maskdiff.masking import MaskedViews
+from maskdiff.reconstructors.code_head import log_prob_of
 from maskdiff.reconstructors.trained import TrainedReconstructor
 
 
@@ -71,7 +71,7 @@ class MaskedTokens:
 
 
 class TokenNetwork(nn.Module):
-    """A network over masked rows. Kinds define `states` and `logits`."""
+    """A network over masked rows. A subclass defines `states`, and `logits` or what is made of them."""
 
     n_codes: int
     # On a GPU training steps are recorded and replayed. Only where `states` never looks at values to decide what to do,
@@ -89,11 +89,26 @@ class TokenNetwork(nn.Module):
         """Unnormalised log-probabilities of every code, (M, V)."""
         raise SettingError(f"{type(self).__name__} must define logits(states).")
 
+    def log_prob_of(self, states_MH: Tensor, codes_M: Tensor) -> Tensor:
+        """log p of these codes, shape (M,)."""
+        return log_prob_of(self.logits(states_MH), codes_M)
+
+    def best(self, states_MH: Tensor) -> tuple[Tensor, Tensor]:
+        """The likeliest code and its log-probability, each (M,)."""
+        logits_MV = self.logits(states_MH).float()
+        best = logits_MV.max(dim=1)
+        return best.indices, best.values - logits_MV.logsumexp(dim=1)
+
+    @property
+    def logits_per_position(self) -> int:
+        """About how many logits are computed at a hidden position."""
+        return self.n_codes
+
     def log_prob(self, views: MaskedViews) -> Tensor:
         """log p(true code | visible tokens) of hidden tokens, 0 elsewhere, shape (B, K, F)."""
         tokens = MaskedTokens.of(views)
         if not torch.is_grad_enabled():
-            return tokens.placed(self.answers(tokens, _log_prob_of)[0], views)
+            return tokens.placed(self.log_probs(tokens), views)
         with precision(tokens.codes_RF.device):
             states_MH = self.states(tokens)
         codes_M, most = tokens.at_hidden(tokens.codes_RF), self._most_at_once(tokens)
@@ -107,15 +122,14 @@ class TokenNetwork(nn.Module):
 
     def _true_log_prob(self, states_MH: Tensor, codes_M: Tensor) -> Tensor:
         with precision(codes_M.device):
-            logits_MV = self.logits(states_MH)
-        return _log_prob_of(logits_MV.float(), codes_M)[0]
+            return self.log_prob_of(states_MH, codes_M)
 
     def _most_at_once(self, tokens: MaskedTokens) -> int:
         """At how many positions logits are held at once."""
-        return max(1, self.logits_at_once[int(tokens.codes_RF.device.type != "cpu")] // self.n_codes)
+        return max(1, self.logits_at_once[int(tokens.codes_RF.device.type != "cpu")] // self.logits_per_position)
 
     def answers(self, tokens: MaskedTokens, ask: Callable[[Tensor, Tensor], tuple[Tensor, ...]]) -> list[Tensor]:
-        """`ask(logits_MV, codes_M)` over all hidden positions, a part at a time, joined."""
+        """`ask(states_MH, codes_M)` over all hidden positions, a part at a time, joined."""
         device = tokens.codes_RF.device
         most = self._most_at_once(tokens)
         answers: list[tuple[Tensor, ...]] = []
@@ -123,11 +137,13 @@ class TokenNetwork(nn.Module):
             codes_M = part.at_hidden(part.codes_RF)
             with precision(device):
                 states_MH = self.states(part)
-            for at in range(0, max(len(codes_M), 1), most):
-                with precision(device):
-                    logits_MV = self.logits(states_MH[at : at + most])
-                answers.append(ask(logits_MV.float(), codes_M[at : at + most]))
+                for at in range(0, max(len(codes_M), 1), most):
+                    answers.append(ask(states_MH[at : at + most], codes_M[at : at + most]))
         return [torch.cat(parts) for parts in zip(*answers, strict=True)]
+
+    def log_probs(self, tokens: MaskedTokens) -> Tensor:
+        """log p(true code) at all hidden positions, (M,)."""
+        return self.answers(tokens, lambda states_MH, codes_M: (self.log_prob_of(states_MH, codes_M),))[0]
 
 
 class TokenReconstructor(TrainedReconstructor):
@@ -137,24 +153,14 @@ class TokenReconstructor(TrainedReconstructor):
         """log p(true code | visible tokens), shape (B, K, F)."""
         tokens = MaskedTokens.of(views)
         with torch.inference_mode():
-            (log_prob_M,) = self.network_.answers(tokens, _log_prob_of)
-            return tokens.placed(log_prob_M, views)
+            return tokens.placed(self.network_.log_probs(tokens), views)
 
     def most_likely(self, views: MaskedViews) -> tuple[Tensor, Tensor]:
         """The code it would have guessed for each hidden token, and its log-probability, each (B, K, F)."""
         tokens = MaskedTokens.of(views)
         with torch.inference_mode():
-            codes_M, log_prob_M = self.network_.answers(tokens, _best)
+            codes_M, log_prob_M = self.network_.answers(tokens, lambda states_MH, _: self.network_.best(states_MH))
             return tokens.placed(codes_M, views), tokens.placed(log_prob_M, views)
-
-
-def _log_prob_of(logits_MV: Tensor, codes_M: Tensor) -> tuple[Tensor]:
-    return (-functional.cross_entropy(logits_MV, codes_M, reduction="none"),)
-
-
-def _best(logits_MV: Tensor, codes_M: Tensor) -> tuple[Tensor, Tensor]:
-    best = logits_MV.max(dim=1)
-    return best.indices, best.values - logits_MV.logsumexp(dim=1)
 
 
 def precision(device: torch.device) -> torch.autocast:

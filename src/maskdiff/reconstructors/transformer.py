@@ -17,6 +17,7 @@ from torch.nn import functional
 from maskdiff.codes import Schema
 from maskdiff.codes.schema_change import SchemaChange
 from maskdiff.errors import SettingError
+from maskdiff.reconstructors.code_head import CodeHead
 from maskdiff.reconstructors.growth import take_over
 from maskdiff.reconstructors.mlp import ByteDropout
 from maskdiff.reconstructors.tokens import MaskedTokens, TokenNetwork, TokenReconstructor, check_alphabet
@@ -74,7 +75,7 @@ class MaskedTransformer(TokenNetwork):
             Block(width, settings.heads, settings.feed_forward, settings.dropout) for _ in range(settings.layers)
         )
         self.norm = nn.LayerNorm(width)
-        self.head = nn.Linear(width, n_codes)
+        self.head = CodeHead(width, n_codes, settings.cutoffs)
         for table in (self.tokens, self.places):
             if table is not None:
                 nn.init.normal_(table.weight, std=0.02)
@@ -88,6 +89,8 @@ class MaskedTransformer(TokenNetwork):
         """Begin where a network for fewer codes was."""
         take_over(self, old, change)
         self.tokens.weight[-1] = old.tokens.weight[-1]
+        counts = [torch.tensor(schema.fields[0].counts).float() for schema in (change.before, change.after)]
+        self.head.begin_new_codes(*counts)
 
     def states(self, tokens: MaskedTokens) -> Tensor:
         """What the network makes of the hidden positions, (M, H)."""
@@ -111,9 +114,15 @@ class MaskedTransformer(TokenNetwork):
         states: Tensor = self.norm(last.feed(tokens.at_hidden(last.attend(x_RFH, attends, turn))))
         return states
 
-    def logits(self, states_MH: Tensor) -> Tensor:
-        logits: Tensor = self.head(states_MH)
-        return logits
+    def log_prob_of(self, states_MH: Tensor, codes_M: Tensor) -> Tensor:
+        return self.head.log_prob(states_MH, codes_M)
+
+    def best(self, states_MH: Tensor) -> tuple[Tensor, Tensor]:
+        return self.head.best(states_MH)
+
+    @property
+    def logits_per_position(self) -> int:
+        return self.head.logits_per_position
 
     def _check_length(self, n_positions: int) -> None:
         assert self.places is not None
@@ -156,6 +165,8 @@ class TransformerReconstructor(TokenReconstructor):
     width, layers, heads, feed_forward, dropout : the size of the network.
     uses_level : whether its answers depend on the mask rate.
     positions : "rotary" (attention sees distances, no limit) or "learned" (one vector a place, up to `longest`).
+    cutoffs : the codes at which groups of rarer tokens begin. A group costs time only where one of its tokens is to be
+        predicted. (): all tokens in one group, as in the paper.
     training : how it is trained.
     """
 
@@ -167,6 +178,7 @@ class TransformerReconstructor(TokenReconstructor):
     uses_level: bool = False
     positions: Positions = "rotary"
     longest: int = 512
+    cutoffs: tuple[int, ...] = ()
     training: Training = field(
         default_factory=lambda: Training(
             Steps(3000, most_epochs=20), batch_size=64, learning_rate=2e-3, look_every=250, warmup=0.1
@@ -178,6 +190,9 @@ class TransformerReconstructor(TokenReconstructor):
             raise SettingError(f"width, layers, heads, feed_forward and longest must be at least 1; got {self}.")
         if self.width % (2 * self.heads):
             raise SettingError(f"width must be a multiple of 2 * heads; got width={self.width}, heads={self.heads}.")
+        self.cutoffs = tuple(self.cutoffs)
+        if list(self.cutoffs) != sorted(set(self.cutoffs)) or min(self.cutoffs, default=1) < 1:
+            raise SettingError(f"cutoffs must be at least 1 and rise strictly; got {self.cutoffs}.")
         if not 0 <= self.dropout < 1:
             raise SettingError(f"dropout must be at least 0 and below 1; got {self.dropout}.")
         if self.positions not in ("rotary", "learned"):
@@ -187,7 +202,7 @@ class TransformerReconstructor(TokenReconstructor):
     def paper(cls) -> TransformerReconstructor:
         """8 layers of width 512, 16 heads, feed-forward 2048, dropout 0.1, uses the level; 20 epochs of AdamW."""
         training = Training(Epochs(20), batch_size=64, learning_rate=1e-3, weight_decay=1e-5, average=0.0, warmup=0.1)
-        return cls(512, 8, 16, 2048, 0.1, True, "learned", training=training)
+        return cls(512, 8, 16, 2048, 0.1, True, "learned", cutoffs=(), training=training)
 
     def build(self, schema: Schema) -> MaskedTransformer:
         """The untrained network for this alphabet."""

@@ -5,6 +5,7 @@ Shapes: B rows, F fields (positions of token rows).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -19,30 +20,66 @@ from maskdiff.objectives import Objective
 class ShuffledBatches:
     """Rows in random order, pass after pass; every batch is full. Token rows of about the same length go together.
 
+    A batch holds `size` rows, or fewer where these are so long that they have more than `tokens` tokens with padding.
     The rows stay codes of one or two bytes until they are drawn: as tensors, millions of them would not fit.
     """
 
-    def __init__(self, codes: Codes, size: int, device: torch.device, generator: Generator) -> None:
+    def __init__(
+        self, codes: Codes, size: int, device: torch.device, generator: Generator, *, tokens: int | None = None
+    ) -> None:
         self.codes = codes
-        self.size = min(size, len(codes))
+        self.wanted, self.size = size, min(size, len(codes))
+        self.tokens = tokens
         self.device = device
         self.generator = generator
         self.order = torch.empty(0, dtype=torch.int64)
+        self.lengths = None if codes.real is None else torch.from_numpy(codes.lengths)
+
+    @property
+    def mean_size(self) -> int:
+        """Rows in a batch, on average over a pass."""
+        if self.lengths is None or self.tokens is None:
+            return self.wanted
+        lengths, counts = (found.tolist() for found in self.lengths.unique(return_counts=True))
+        parts = (n / self._rows_of(length, self.wanted) for length, n in zip(lengths, counts, strict=True))
+        return max(1, round(len(self.codes) / float(sum(parts))))
 
     def next(self) -> RowBatch:
         if len(self.order) < self.size:
             order = torch.cat([self.order, torch.randperm(len(self.codes), generator=self.generator)])
-            self.order = order if self.codes.real is None else self._by_length(order, torch.from_numpy(self.codes.real))
-        chosen, self.order = self.order[: self.size], self.order[self.size :]
+            self.order = order if self.lengths is None else self._by_length(order)
+        # The first row of a batch is its longest.
+        size = self.size if self.lengths is None else self._rows_of(int(self.lengths[self.order[0]]), self.size)
+        chosen, self.order = self.order[:size], self.order[size:]
         return as_rows(narrowed(self.codes.take(chosen.numpy())), device=self.device)
 
-    def _by_length(self, order: Tensor, real: Tensor) -> Tensor:
-        """The same rows with neighbours in length in one batch, the batches in random order."""
-        whole = len(order) // self.size * self.size
-        length = real.sum(dim=1)[order[:whole]]
-        batches = order[:whole][length.argsort(stable=True)].view(-1, self.size)
-        shuffled = batches[torch.randperm(len(batches), generator=self.generator)]
-        return torch.cat([shuffled.flatten(), order[whole:]])
+    def _rows_of(self, longest: int, most: int) -> int:
+        """How many rows a batch holds whose longest has this many tokens."""
+        if self.tokens is None:
+            return most
+        return min(most, max(1, self.tokens // round_width(max(1, longest), self.codes.values.shape[1])))
+
+    def _by_length(self, order: Tensor) -> Tensor:
+        """The same rows with neighbours in length in one batch, the batches in random order but for the last."""
+        assert self.lengths is not None
+        ranked = order[self.lengths[order].argsort(descending=True, stable=True)]
+        *full, last = (ranked[run] for run in self._runs(self.lengths[ranked].tolist()))
+        shuffled = [full[place] for place in torch.randperm(len(full), generator=self.generator).tolist()]
+        return torch.cat([*shuffled, last])
+
+    def _runs(self, lengths: list[int]) -> Iterator[slice]:
+        """The batches of rows that are ordered by their lengths, the longest first."""
+        at = 0
+        while at < len(lengths):
+            size = self._rows_of(lengths[at], self.size)
+            yield slice(at, at + size)
+            at += size
+
+
+def round_width(width: int, widest: int) -> int:
+    """Up to a multiple of 8; for wide rows, of a quarter of the power of two below: 20 widths up to 512."""
+    step = max(8, (1 << (width.bit_length() - 1)) // 4)
+    return min(-(-width // step) * step, widest)
 
 
 @dataclass(frozen=True, eq=False)

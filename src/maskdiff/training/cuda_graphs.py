@@ -21,7 +21,7 @@ from torch.nn import functional
 
 from maskdiff.codes import Codes
 from maskdiff.masking import MaskedViews
-from maskdiff.training.batches import MaskedBatch
+from maskdiff.training.batches import MaskedBatch, round_width
 
 Step = Callable[..., Tensor]
 # Records a step without running it; returns what replays it, and the tensor each replay leaves the loss in.
@@ -195,12 +195,6 @@ def unpack(packed: Tensor, shape: PackedShape) -> MaskedBatch:
 def _send(packed: Tensor, device: torch.device) -> Tensor:
     """The same on the device, without waiting for it."""
     return packed.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else packed.to(device)
-
-
-def round_width(width: int, widest: int) -> int:
-    """Up to a multiple of 8; for wide rows, of a quarter of the power of two below: 20 widths up to 512."""
-    step = max(8, (1 << (width.bit_length() - 1)) // 4)
-    return min(-(-width // step) * step, widest)
 
 
 def _round_places(n_hidden: int, n_cells: int) -> int:

@@ -60,7 +60,8 @@ def train(
     record = choose_recorder(device, network, objective, schedule)
     # A batch for a recorded step is packed on the CPU, and sent in one piece.
     batch_device = device if record is None else torch.device("cpu")
-    batches = ShuffledBatches(codes, settings.batch_size, batch_device, Generator().manual_seed(seed))
+    generator, tokens = Generator().manual_seed(seed), settings.batch_tokens
+    batches = ShuffledBatches(codes, settings.batch_size, batch_device, generator, tokens=tokens)
     optimiser = _adamw(network, settings, recordable=record is not None)
     average = copy.deepcopy(network).eval().requires_grad_(False) if settings.average else None
     trained = average or network
@@ -70,7 +71,7 @@ def train(
     held_out_loss = _held_out_loss(held_out, objective, schedule, seed, device) if wanted else None
     eager_step = _TrainingStep(network, optimiser, objective, schedule)
     take_step = eager_step if record is None else replay_packed(eager_step, record, codes, device)
-    n_steps = settings.stop.steps(len(codes), settings.batch_size)
+    n_steps = settings.stop.steps(len(codes), batches.mean_size)
     run = "" if checkpoint is None else run_name(network, codes, device, settings, objective, schedule, seed)
     rng = torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
     with rng, side_stream(device), _threads_for(network, device):

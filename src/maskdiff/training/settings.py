@@ -114,6 +114,8 @@ class Training(Parameters):
     """How a network is trained: AdamW, batches, when to stop, and the decay of the averaged weights (0: none).
 
     With `warmup` above 0 the learning rate rises over that share of the steps, then falls along a cosine to nothing.
+    Of token rows a batch holds at most about `batch_tokens` tokens (None: any number), so that a step on long rows
+    takes no longer than one on short rows.
     """
 
     stop: StopRule = field(default_factory=Steps)
@@ -123,6 +125,7 @@ class Training(Parameters):
     average: float = 0.99
     look_every: int = 50
     warmup: float = 0.0
+    batch_tokens: int | None = None
 
     @property
     def tunes(self) -> bool:
@@ -140,6 +143,8 @@ class Training(Parameters):
     def __post_init__(self) -> None:
         if not 0 <= self.warmup < 1:
             raise SettingError(f"warmup is a share of the steps, 0 <= warmup < 1; got {self.warmup}.")
+        if self.batch_tokens is not None and self.batch_tokens < 1:
+            raise SettingError(f"batch_tokens must be None or at least 1; got {self.batch_tokens}.")
         if min(self.batch_size, self.look_every) < 1 or self.learning_rate <= 0 or not 0 <= self.average < 1:
             raise SettingError(
                 f"batch_size, look_every >= 1, learning_rate > 0 and 0 <= average < 1 are needed; got {self}."
