@@ -18,7 +18,7 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
 import maskdiff
-from maskdiff.bench.baselines import drl, dte, goad, icl, isotree, mcm, neighbours, pyod
+from maskdiff.bench.baselines import deep_svdd, drl, dte, goad, icl, isotree, mcm, neighbours, pyod
 from maskdiff.bench.baselines.encoded import Encoded
 from maskdiff.bench.runs.methods import METHODS
 from maskdiff.errors import MissingExtraError, SettingError
@@ -37,7 +37,7 @@ QUICK: dict[str, Callable[[int], Any]] = {
     "copod": lambda seed: Encoded(pyod.copod(), "ordinal", whole_batch=True),
     "ecod": lambda seed: Encoded(pyod.ecod(), "ordinal", whole_batch=True),
     "iforest": lambda seed: Encoded(pyod.isolation_forest(trees=50, seed=seed), "one-hot"),
-    "deep-svdd": lambda seed: Encoded(pyod.deep_svdd(seed=seed, epochs=10), "one-hot"),
+    "deep-svdd": one_hot(deep_svdd.hypersphere, fitting=short(deep_svdd.FITTING, 10)),
     "hamming-knn": lambda seed: Encoded(neighbours.HammingNeighbours(25, device="cpu"), "ordinal"),
     "dte-categorical": one_hot(dte.diffusion_time, "categorical", fitting=short(dte.FITTING, 100, learning_rate=1e-3)),
     "dte-inverse-gamma": one_hot(
@@ -45,12 +45,12 @@ QUICK: dict[str, Callable[[int], Any]] = {
     ),
     "dte-gaussian": one_hot(dte.diffusion_time, "gaussian", fitting=short(dte.FITTING, 100, learning_rate=1e-3)),
     "goad": one_hot(goad.transformation_classifier, n_maps=16, fitting=short(goad.FITTING, 20)),
-    "icl": one_hot(icl.internal_contrast, fitting=short(icl.FITTING, 5)),
+    "icl": one_hot(icl.internal_contrast, fitting=short(icl.FITTING, 40)),
     "mcm": one_hot(mcm.masked_cells, n_masks=4, fitting=short(mcm.FITTING, 30)),
     "drl": one_hot(drl.decomposition, fitting=short(drl.FITTING, 30)),
     "isotree": lambda seed: isotree.CategoricalForest(trees=50, seed=seed),
 }
-NEEDS = {"copod": "pyod", "ecod": "pyod", "iforest": "pyod", "deep-svdd": "pyod", "isotree": "isotree"}
+NEEDS = {"copod": "pyod", "ecod": "pyod", "iforest": "pyod", "isotree": "isotree"}
 # PyOD looks at the rows to score and the normal ones together: a row's score depends on its batch.
 BY_BATCH = ("copod", "ecod")
 
@@ -154,7 +154,7 @@ def test_an_unknown_representation_is_refused() -> None:
         Encoded(neighbours.HammingNeighbours(), "binary")
 
 
-@pytest.mark.parametrize(("library", "name"), [("pyod", "copod"), ("pyod.models.deep_svdd", "deep-svdd")])
+@pytest.mark.parametrize(("library", "name"), [("pyod", "copod"), ("pyod.models.iforest", "iforest")])
 def test_without_pyod_the_error_says_how_to_get_it(
     library: str, name: str, cluster: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:

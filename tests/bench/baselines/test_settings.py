@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Generator
 
-from maskdiff.bench.baselines import drl, dte, goad, icl, mcm, neighbours, pyod
+from maskdiff.bench.baselines import deep_svdd, drl, dte, goad, icl, mcm, neighbours, pyod
 from maskdiff.bench.baselines.networks import Scorer
 
 ROWS = torch.as_tensor(np.random.default_rng(0).random((8, 12)), dtype=torch.float32)
@@ -23,6 +23,7 @@ SHARE = torch.full((8,), 1 / 8)
     [
         (goad, 100, 64, 1e-3, 1.0),
         (icl, 100, 64, 1e-3, 1.0),
+        (deep_svdd, 100, 64, 1e-3, 1.0),
         (dte, 100, 128, 1e-4, 1.0),
         (mcm, 200, 512, 0.05, 0.98),
         (drl, 200, 512, 0.05, 0.98),
@@ -39,10 +40,10 @@ def test_networks_are_trained_as_the_paper_states(
 
 def test_sizes_are_those_the_paper_states() -> None:
     assert goad.MAPS == 256
-    assert icl.HIDDEN == (100, 50)
+    assert icl.HIDDEN == deep_svdd.HIDDEN == (100, 50)
+    assert icl.TEMPERATURE == 0.01
     assert dte.HIDDEN == (256, 512, 256)
     assert pyod.TREES == 300
-    assert pyod.DEEP_SVDD == {"epochs": 100, "batch_size": 64, "learning_rate": 1e-3, "hidden_neurons": [100, 50]}
     assert inspect.signature(neighbours.hamming_neighbours).parameters["k"].default == 25
 
 
@@ -68,7 +69,7 @@ def test_the_part_that_makes_the_method_is_in_its_loss(
 
 def test_a_lower_temperature_makes_internal_contrast_surer(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(0)
-    network = icl.InternalContrast(100, 12).eval()
+    network = icl.InternalContrast(12).eval()
     spread = []
     for temperature in (1.0, icl.TEMPERATURE):
         monkeypatch.setattr(icl, "TEMPERATURE", temperature)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from maskdiff.bench.baselines import drl, dte, goad, icl, isotree, mcm, neighbours, pyod
+from maskdiff.bench.baselines import deep_svdd, drl, dte, goad, icl, isotree, mcm, neighbours, pyod
 from maskdiff.bench.baselines.encoded import Encoded, MatrixDetector
 from maskdiff.codes import FloatArray
 from maskdiff.detectors import TableDetector
@@ -80,7 +80,7 @@ METHODS: dict[str, Method] = {
     "copod": on_codes(pyod.copod, "COPOD", whole_batch=True),
     "ecod": on_codes(pyod.ecod, "ECOD", whole_batch=True),
     "iforest": on_one_hot(pyod.isolation_forest, "IForest"),
-    "deep-svdd": on_one_hot(pyod.deep_svdd, "DeepSVDD"),
+    "deep-svdd": on_one_hot(deep_svdd.hypersphere, "DeepSVDD"),
     "hamming-knn": on_codes(neighbours.hamming_neighbours, "Hamming-kNN"),
     "dte-categorical": on_one_hot(partial(dte.diffusion_time, "categorical"), "DTE-Categorical"),
     "dte-inverse-gamma": on_one_hot(partial(dte.diffusion_time, "inverse-gamma"), "DTE-InvGamma"),

@@ -55,7 +55,7 @@ SEQUENCE_METHODS: dict[str, Method] = {"default": _ours(detector=SequenceDetecto
 # With PyOD's own settings, as the published figures came about.
 ON_EMBEDDINGS: dict[str, Callable[..., MatrixDetector]] = {
     "ae": pyod.auto_encoder,
-    "deep-svdd": partial(pyod.deep_svdd, batch_size=32, learning_rate=1e-4, hidden_neurons=[64, 32]),
+    "deep-svdd": pyod.deep_svdd,
     "ecod": pyod.ecod,
     "iforest": partial(pyod.isolation_forest, trees=100),
     "lof": pyod.lof,
