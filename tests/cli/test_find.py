@@ -201,3 +201,14 @@ def test_every_kind_of_file_is_searched_and_written(tmp_path, ending, out):
     assert found.column_names[:6] == ["letter", "number", "twice", "row", "anomaly_score", "p_value"]
     assert found.num_rows == 5
     assert table["letter"][found["row"][0].as_py() - 1] == found["letter"][0].as_py()
+
+
+def test_what_is_missing_and_how_numbers_are_written_can_be_said_as_to_fit(tmp_path):
+    ages = [text for number in range(40) for text in (f"{number},5", "?" if number % 2 else "-")]
+    table = pd.DataFrame({"age": ages, "kind": ["a", "b"] * 40})
+    table.to_csv(tmp_path / "rows.csv", index=False, sep=";")
+    options = ("--missing", "?,-", "--decimal", ",", "--model", tmp_path / "m", "-o", tmp_path / "f.csv")
+    assert call("find", tmp_path / "rows.csv", *options, *KERNEL).status == 0
+    age = json.loads(call("inspect", tmp_path / "m", "--json").out)["columns"][0]
+    assert (age["name"], age["type"]) == ("age", "number")
+    assert 0.4 < age["missing"] < 0.6  # of the rows learned from

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from maskdiff.cli import options
+from maskdiff.cli import groups, options
 from maskdiff.cli.output import Output, counted, printable
 
 if TYPE_CHECKING:
@@ -33,14 +33,8 @@ def dismiss(
     out: Annotated[
         str | None, typer.Option("--out", "-o", metavar="FILE", help="The model with its rules; not given: MODEL.")
     ] = None,
-    format: options.Format = None,
-    delimiter: options.Delimiter = None,
-    quote: options.Quote = "auto",
-    encoding: options.Encoding = None,
-    on_bad_lines: options.OnBadLines = "error",
-    header: options.Header = None,
-    sheet: options.Sheet = None,
-    query: options.Query = None,
+    *,
+    reading: groups.Reading,
     force: options.Force = False,
 ) -> None:
     """Dismiss alarms judged fine, by a rule in the model; scores stay as they are. `inspect` lists the rules."""
@@ -60,7 +54,6 @@ def dismiss(
         output.say(f"rule {rule.number} is taken back: {printable(str(rule))}", f"wrote {printable(written)}")
         return
     assert rows is not None
-    reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query)
     scope, condition = SAME_PATTERN if like else SAME_CELLS, options.condition(where)
     done = dismiss_rows(model, rows, row or None, where=condition, scope=scope, out=out, reading=reading, force=force)
     facts = [{"row": one.row, "was_alarm": one.was_alarm, "rule": one.rule.to_record()} for one in done]

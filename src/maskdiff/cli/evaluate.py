@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from maskdiff.cli import options
+from maskdiff.cli import groups, options
 from maskdiff.cli.hints import check_with_hint
 from maskdiff.cli.output import Output, counted, percent, printable
 
@@ -23,14 +23,8 @@ def evaluate(
     false_alarm_rate: options.FalseAlarmRate = None,
     plot: Annotated[str | None, typer.Option(metavar="PICTURE", help="Draw both curves: .png, .svg, .pdf.")] = None,
     threads: options.Threads = None,
-    format: options.Format = None,
-    delimiter: options.Delimiter = None,
-    quote: options.Quote = "auto",
-    encoding: options.Encoding = None,
-    on_bad_lines: options.OnBadLines = "error",
-    header: options.Header = None,
-    sheet: options.Sheet = None,
-    query: options.Query = None,
+    *,
+    reading: groups.Reading,
     force: options.Force = False,
 ) -> None:
     """Measure a model on labelled rows."""
@@ -39,7 +33,6 @@ def evaluate(
 
     output: Output = ctx.obj
     output.outputs = [plot] if plot is not None else []
-    reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query)
     with output.progress() as progress:
         found = evaluate_file(
             model,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from maskdiff.cli import options
+from maskdiff.cli import groups, options
 from maskdiff.cli.output import Output, percent, printable, table
 
 if TYPE_CHECKING:
@@ -29,14 +29,8 @@ def explain(
     ] = None,
     false_alarm_rate: options.FalseAlarmRate = None,
     threads: options.Threads = None,
-    format: options.Format = None,
-    delimiter: options.Delimiter = None,
-    quote: options.Quote = "auto",
-    encoding: options.Encoding = None,
-    on_bad_lines: options.OnBadLines = "error",
-    header: options.Header = None,
-    sheet: options.Sheet = None,
-    query: options.Query = None,
+    *,
+    reading: groups.Reading,
 ) -> None:
     """Show one row: each cell or odd token, how much it surprises, and what was expected there."""
     from maskdiff.jobs import explain_rows
@@ -49,7 +43,7 @@ def explain(
         where=options.condition(where),
         top=top,
         false_alarm_rate=false_alarm_rate,
-        reading=options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query),
+        reading=reading,
     )
     record = found.to_record()
     output.facts(command="explain", **record)

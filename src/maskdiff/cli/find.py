@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from maskdiff.cli import options
+from maskdiff.cli import groups, options
 from maskdiff.cli.odd_cells import cell_facts, cell_sentence
 from maskdiff.cli.output import Output, counted, grid, percent, printable
 
@@ -50,37 +50,20 @@ def find(
         int | None, typer.Option(metavar="N", min=1, help="Write N rows; unless given those found, at least 100.")
     ] = None,
     explain: Annotated[int, typer.Option(metavar="N", min=0, help="Name the N cells or tokens to blame.")] = 3,
-    text: options.Text = None,
-    sequence: options.Sequence = None,
-    separator: options.Separator = None,
-    reconstructor: options.Reconstructor = None,
-    columns: options.Columns = None,
-    drop: options.Drop = None,
-    categorical: options.Categorical = None,
-    numeric: options.Numeric = None,
-    dates: options.Dates = None,
-    free_text: options.FreeText = None,
-    seed: Annotated[int, typer.Option(help="Equal seeds find equal rows.")] = 0,
-    device: options.Device = "auto",
     prefix: options.Prefix = "",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a search that was interrupted.")] = False,
-    steps: options.Steps = None,
     checkpoint_seconds: options.CheckpointSeconds = 10.0,
     threads: options.Threads = None,
-    format: options.Format = None,
-    delimiter: options.Delimiter = None,
-    quote: options.Quote = "auto",
-    encoding: options.Encoding = None,
-    on_bad_lines: options.OnBadLines = "error",
-    header: options.Header = None,
-    sheet: options.Sheet = None,
-    query: options.Query = None,
+    *,
+    detector: groups.Detector,
+    columns: groups.Columns,
+    reading: groups.Reading,
     force: options.Force = False,
 ) -> None:
     """Find the odd rows of one file, where nobody knows which are normal: ranked, with the cells or tokens to blame."""
     from maskdiff.detectors.finding.search import FindOptions
     from maskdiff.errors import LeftOutWarning, SettingError
-    from maskdiff.jobs import Checkpoints, ColumnOptions, DetectorSettings, FindOutput, find_file
+    from maskdiff.jobs import Checkpoints, FindOutput, find_file
 
     output: Output = ctx.obj
     if output.json and out == "-":
@@ -89,29 +72,19 @@ def find(
         options.check_file(cells)
     output.to_stderr, output.outputs = out == "-", [path for path in (out, cells, report, model) if path is not None]
     began = time.monotonic()
-    settings = DetectorSettings(
-        text=text,
-        sequence=sequence,
-        separator=options.character(separator),
-        reconstructor=reconstructor,
-        steps=steps,
-        others={"device": device, "seed": seed, "progress": False},
-    )
     checkpoints = None if out == "-" else Checkpoints(f"{out}.checkpoint", resume=resume, seconds=checkpoint_seconds)
     warnings.simplefilter("default", LeftOutWarning)  # there is no table of columns here that says it
     with output.progress() as progress, _saying_how_to_resume(checkpoints, output):
         summary = find_file(
             rows,
             out,
-            detector=settings,
-            columns=ColumnOptions(
-                columns or (), drop or (), categorical or (), numeric or (), dates or (), free_text or ()
-            ),
+            detector=detector,
+            columns=columns,
             options=FindOptions(options.share_of_odd_rows(contamination) or 0.0, false_discovery_rate),
             group=group,
             order=order,
             output=FindOutput(top, explain, report, model, prefix, force, cells),
-            reading=options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query),
+            reading=reading,
             checkpoints=checkpoints,
             callback=progress or None,
         )

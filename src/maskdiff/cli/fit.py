@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from maskdiff.cli import options
+from maskdiff.cli import groups, options
 from maskdiff.cli.output import Output, counted, or_one_cell, percent, printable, table
 from maskdiff.cli.resuming import saying_how_to_resume
 
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 
     from maskdiff.jobs import FitSummary, Labels
 
-# What a column of tokens is read as.
 # Of a table with more columns, `fit` lists the first of them and those left out.
 _COLUMNS_SHOWN = 60
+# What a column of tokens is read as.
 _READ_AS = {"tokens": "text", "symbols": "sequence"}
 
 
@@ -27,35 +28,9 @@ def fit(
     ctx: typer.Context,
     rows: Annotated[str, typer.Argument(metavar="NORMAL", help="Normal rows in a file; - reads a pipe.")],
     out: Annotated[str, typer.Option("--out", "-o", metavar="MODEL", help="The model file to write.")],
-    text: options.Text = None,
-    sequence: options.Sequence = None,
-    separator: options.Separator = None,
-    tokenizer: Annotated[
-        str | None, options.of_tokens("bpe|gpt2|FILE", "How a --text is cut into tokens; learned unless given.")
-    ] = None,
-    embedder: Annotated[
-        str | None, options.of_tokens("FOLDER", "A text embedder that sees odd topics: all-MiniLM-L6-v2, ...")
-    ] = None,
-    reconstructor: options.Reconstructor = None,
     preset: Annotated[str | None, typer.Option(metavar="paper", help="The settings of the paper.")] = None,
     objective: Annotated[
         str | None, typer.Option(metavar="reconstruction|diffusion", help="The training loss: Eq. 8 or Eq. 2.")
-    ] = None,
-    columns: options.Columns = None,
-    drop: options.Drop = None,
-    categorical: options.Categorical = None,
-    numeric: options.Numeric = None,
-    dates: options.Dates = None,
-    free_text: options.FreeText = None,
-    day_first: Annotated[
-        bool | None, typer.Option("--day-first/--month-first", help="What comes first in dates such as 03/04/2024.")
-    ] = None,
-    decimal: Annotated[
-        str | None,
-        typer.Option(metavar=".|,", help="The decimal sign, where 1,234 or 1.234 can be read either way."),
-    ] = None,
-    missing: Annotated[
-        str | None, typer.Option(metavar='"?,-"', help="Texts that mean a missing value, besides NA, null, ...")
     ] = None,
     label: Annotated[str | None, options.named("Learn only from rows that this column calls normal.")] = None,
     normal: options.NormalValues = None,
@@ -73,47 +48,30 @@ def fit(
         str | None, typer.Option(metavar="auto|SHARE", help="Of a table: how many of the rows may be anomalies.")
     ] = None,
     effort: options.Effort = None,
-    seed: Annotated[int, typer.Option(help="Equal seeds give equal models.")] = 0,
-    device: options.Device = "auto",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a training that was interrupted.")] = False,
-    steps: options.Steps = None,
     checkpoint_seconds: options.CheckpointSeconds = 10.0,
     threads: options.Threads = None,
-    format: options.Format = None,
-    delimiter: options.Delimiter = None,
-    quote: options.Quote = "auto",
-    encoding: options.Encoding = None,
-    on_bad_lines: options.OnBadLines = "error",
-    header: options.Header = None,
-    sheet: options.Sheet = None,
-    query: options.Query = None,
+    *,
+    detector: groups.Detector,
+    columns: groups.Columns,
+    reading: groups.Reading,
     force: options.Force = False,
 ) -> None:
     """Learn what is normal from a file of normal rows: a table, or a column of texts (--text) or lists (--sequence)."""
-    from maskdiff.jobs import Checkpoint, ColumnOptions, DetectorSettings, fit_summary
+    from maskdiff.jobs import Checkpoint, fit_summary
 
     output: Output = ctx.obj
     began = time.monotonic()
     options.check_file(out)
     output.outputs = [out]
-    others: dict[str, Any] = {"preset": preset, "aggregate": aggregate, "false_alarm_rate": false_alarm_rate}
+    others = {"preset": preset, "aggregate": aggregate, "false_alarm_rate": false_alarm_rate}
     others |= {"objective": objective, "effort": options.effort_of(effort)}
-    others |= {"device": device, "seed": seed, "progress": False}
-    settings = DetectorSettings(
-        text=text,
-        sequence=sequence,
-        separator=options.character(separator),
-        tokenizer=tokenizer,
-        embedder=embedder,
-        reconstructor=reconstructor,
+    settings = replace(
+        detector,
         contamination=options.share_of_odd_rows(contamination),
-        steps=steps,
         levels=_levels(levels),
         views_per_level=views_per_level,
-        day_first=day_first,
-        decimal=decimal,
-        missing=None if missing is None else missing.split(","),
-        others=others,
+        others={**detector.others, **others},
     )
     checkpoint = Checkpoint(f"{out}.checkpoint", resume=resume, seconds=checkpoint_seconds)
     with output.progress() as progress, saying_how_to_resume(checkpoint, output):
@@ -121,11 +79,9 @@ def fit(
             rows,
             out,
             detector=settings,
-            columns=ColumnOptions(
-                columns or (), drop or (), categorical or (), numeric or (), dates or (), free_text or ()
-            ),
+            columns=columns,
             labels=_labels(label, normal),
-            reading=options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query),
+            reading=reading,
             checkpoint=checkpoint,
             callback=progress or None,
             force=force,
@@ -135,7 +91,7 @@ def fit(
     _show(output, summary, out, checkpoint.resumed_at, time.monotonic() - began)
 
 
-def _labels(column: str | None, normal: options.Names) -> Labels | None:
+def _labels(column: str | None, normal: list[str] | None) -> Labels | None:
     from maskdiff.errors import SettingError
     from maskdiff.jobs import Labels
 

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from maskdiff import threads
 
-if TYPE_CHECKING:
-    from maskdiff.distributed import ClusterOptions
-    from maskdiff.io import ReadOptions
-
-_TOKENS, _COLUMNS, _READING, _OUTPUT = "Texts and sequences", "Columns", "Reading files", "Output"
-_CLUSTER = "Cluster"
+_COLUMNS, _OUTPUT = "Columns", "Output"
 
 
 def named(text: str) -> Any:
     """An option that names columns."""
     return typer.Option(metavar="NAME", help=text, rich_help_panel=_COLUMNS)
-
-
-def of_tokens(metavar: str, text: str) -> Any:
-    """An option about rows that are texts or sequences."""
-    return typer.Option(metavar=metavar, help=text, rich_help_panel=_TOKENS)
 
 
 def _use_threads(number: int | None) -> None:
@@ -38,28 +28,9 @@ Rows = Annotated[
     typer.Argument(metavar="FILE", help="Rows: a file, a folder, '*.csv', an address of a database; - reads a pipe."),
 ]
 
-Names = list[str] | None
-Columns = Annotated[Names, named("Only these columns; with commas between, or one at a time.")]
-Drop = Annotated[Names, named("Not these columns.")]
-Categorical = Annotated[Names, named("Read these as categories.")]
-Numeric = Annotated[Names, named("Read these as numbers.")]
-Dates = Annotated[Names, named("Read these as dates.")]
-FreeText = Annotated[Names, named("Read these as free text, such as notes.")]
 
-Text = Annotated[str | None, of_tokens("NAME", "Rows are texts: those of this column.")]
-Sequence = Annotated[str | None, of_tokens("NAME", "Rows are lists of symbols, in this column.")]
-Separator = Annotated[
-    str | None, of_tokens("TEXT", 'Split a --sequence that is a string here: " "; "" into characters.')
-]
-
-Reconstructor = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="combined, mlp or kernel for tables; transformer or a model's folder else."),
-]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, ...")]
 Prefix = Annotated[str, typer.Option(help="Before the names of the columns that are added.")]
-# For tests, and for trying a command out.
-Steps = Annotated[int | None, typer.Option(hidden=True, min=1)]
 CheckpointSeconds = Annotated[float, typer.Option(hidden=True)]
 
 Where = Annotated[
@@ -67,51 +38,6 @@ Where = Annotated[
     typer.Option("--where", metavar="COLUMN=VALUE", help="The first row with that value there."),
 ]
 
-Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="csv|parquet|jsonl|arrow|json|excel|duckdb|sql|lines",
-        help="Not as the name says.",
-        rich_help_panel=_READING,
-    ),
-]
-Delimiter = Annotated[
-    str | None, typer.Option("--delimiter", help="Of a CSV file; found out unless given.", rich_help_panel=_READING)
-]
-Quote = Annotated[
-    str,
-    typer.Option(
-        "--quote",
-        metavar="auto|none|CHARACTER",
-        help='What encloses cells of a CSV file: ", unless those of the file do not pair.',
-        rich_help_panel=_READING,
-    ),
-]
-Header = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header", help="Whether the first line names the columns; noticed.", rich_help_panel=_READING
-    ),
-]
-Sheet = Annotated[
-    str | None,
-    typer.Option("--sheet", metavar="NAME", help="Of a workbook; of a database, the table.", rich_help_panel=_READING),
-]
-Query = Annotated[
-    str | None,
-    typer.Option("--query", metavar="SQL", help="What to select from a database.", rich_help_panel=_READING),
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option("--encoding", metavar="NAME", help="Of text files; found out unless given.", rich_help_panel=_READING),
-]
-OnBadLines = Annotated[
-    str,
-    typer.Option(
-        "--on-bad-lines", metavar="error|skip", help="What to do with lines of another width.", rich_help_panel=_READING
-    ),
-]
 Threads = Annotated[
     int | None,
     typer.Option(
@@ -121,27 +47,6 @@ Threads = Annotated[
         help="How many threads compute; as many as there are processors to use.",
         callback=_use_threads,
     ),
-]
-Engine = Annotated[
-    str | None,
-    typer.Option("--engine", metavar="ray", help="Run on a Ray cluster.", rich_help_panel=_CLUSTER),
-]
-Address = Annotated[
-    str | None,
-    typer.Option(
-        "--address",
-        metavar="ADDRESS",
-        help="Of the cluster: auto, host:6379, ray://host:10001; unless given, this machine.",
-        rich_help_panel=_CLUSTER,
-    ),
-]
-Workers = Annotated[
-    int | None,
-    typer.Option("--workers", metavar="N", min=1, help="At most so many; as many as fit.", rich_help_panel=_CLUSTER),
-]
-Gpus = Annotated[
-    float,
-    typer.Option("--gpus", metavar="N", min=0.0, help="Graphics cards for each worker.", rich_help_panel=_CLUSTER),
 ]
 Force = Annotated[
     bool, typer.Option("--force", help="Replace the output even if it is something else.", rich_help_panel=_OUTPUT)
@@ -165,46 +70,6 @@ NormalValues = Annotated[
         metavar="VALUE", help="The label of normal rows, 0 unless given; may be repeated.", rich_help_panel=_COLUMNS
     ),
 ]
-
-
-def reading_of(
-    format: str | None,
-    delimiter: str | None,
-    quote: str,
-    encoding: str | None,
-    on_bad_lines: str,
-    header: bool | None,
-    sheet: str | None,
-    query: str | None,
-) -> ReadOptions:
-    """How to read a file, as the options say."""
-    from maskdiff.io import ReadOptions
-
-    return ReadOptions(
-        format,
-        "\t" if delimiter == "tab" else character(delimiter),
-        None if quote == "none" else quote,
-        encoding,
-        on_bad_lines,
-        header=header,
-        sheet=sheet,
-        query=query,
-    )
-
-
-def cluster_of(engine: str | None, address: str | None, workers: int | None, gpus: float) -> ClusterOptions | None:
-    """The cluster to run on, None to run here."""
-    from maskdiff.errors import SettingError
-
-    if engine is None:
-        if address is not None or workers is not None or gpus:
-            raise SettingError("--address, --workers and --gpus are about a cluster; say which one with --engine ray.")
-        return None
-    if engine != "ray":
-        raise SettingError(f"no engine is called {engine!r}; there is ray, or none to run on this machine.")
-    from maskdiff.distributed import ClusterOptions
-
-    return ClusterOptions(address, workers, gpus=gpus)
 
 
 def share_of_odd_rows(given: str | None) -> float | str | None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from maskdiff.cli import options
+from maskdiff.cli import groups, options
 from maskdiff.cli.output import Output, printable
 
 
@@ -17,14 +17,8 @@ def report(
     out: Annotated[str, typer.Option("--out", "-o", metavar="HTML", help="The page to write.")],
     false_alarm_rate: options.FalseAlarmRate = None,
     threads: options.Threads = None,
-    format: options.Format = None,
-    delimiter: options.Delimiter = None,
-    quote: options.Quote = "auto",
-    encoding: options.Encoding = None,
-    on_bad_lines: options.OnBadLines = "error",
-    header: options.Header = None,
-    sheet: options.Sheet = None,
-    query: options.Query = None,
+    *,
+    reading: groups.Reading,
     force: options.Force = False,
 ) -> None:
     """Write one page that shows which rows are odd, and which cells or tokens make them so."""
@@ -33,7 +27,6 @@ def report(
     output: Output = ctx.obj
     options.check_file(out)
     output.outputs = [out]
-    reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query)
     with output.progress() as progress:
         done = report_file(
             model,

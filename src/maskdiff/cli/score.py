@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from maskdiff.cli import options
+from maskdiff.cli import groups, options
 from maskdiff.cli.odd_cells import cell_facts, cell_sentence, note_few_cells
 from maskdiff.cli.output import Output, counted, or_one_cell, percent, printable
 
@@ -42,19 +42,10 @@ def score(
     out_format: Annotated[
         str | None, typer.Option(metavar="csv|parquet|jsonl|arrow|json", help="Of the output.")
     ] = None,
-    engine: options.Engine = None,
-    address: options.Address = None,
-    workers: options.Workers = None,
-    gpus: options.Gpus = 0.0,
     threads: options.Threads = None,
-    format: options.Format = None,
-    delimiter: options.Delimiter = None,
-    quote: options.Quote = "auto",
-    encoding: options.Encoding = None,
-    on_bad_lines: options.OnBadLines = "error",
-    header: options.Header = None,
-    sheet: options.Sheet = None,
-    query: options.Query = None,
+    *,
+    cluster: groups.Cluster,
+    reading: groups.Reading,
 ) -> None:
     """Add anomaly_score, p_value and is_anomaly to every row, and with --explain the cells or tokens to blame."""
     from maskdiff.errors import SettingError
@@ -70,9 +61,7 @@ def score(
     began = time.monotonic()
     rates = (false_alarm_rate, false_discovery_rate)
     choice = ScoreOptions(explain, only_anomalies, top, *rates, prefix, options.effort_of(effort))
-    reading = options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query)
     writing = WriteOptions(out_format, None, safe_for_spreadsheets)
-    cluster = options.cluster_of(engine, address, workers, gpus)
     if cluster is not None:
         _check_folder(out, cells, writing)
     with output.progress() as progress:

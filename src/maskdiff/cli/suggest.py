@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from maskdiff.cli import options
+from maskdiff.cli import groups, options
 from maskdiff.cli.odd_cells import cell_facts, cell_sentence, note_few_cells
 from maskdiff.cli.output import Output, counted, printable
 
@@ -32,14 +32,8 @@ def suggest(
     ] = False,
     out_format: Annotated[str | None, typer.Option(metavar="csv|parquet|jsonl|arrow|json", help="Of the copy.")] = None,
     threads: options.Threads = None,
-    format: options.Format = None,
-    delimiter: options.Delimiter = None,
-    quote: options.Quote = "auto",
-    encoding: options.Encoding = None,
-    on_bad_lines: options.OnBadLines = "error",
-    header: options.Header = None,
-    sheet: options.Sheet = None,
-    query: options.Query = None,
+    *,
+    reading: groups.Reading,
 ) -> None:
     """Write a copy of a table in which odd cells hold the likeliest value; the file itself stays as it is."""
     from maskdiff.errors import SettingError
@@ -61,7 +55,7 @@ def suggest(
             changes=changes,
             false_discovery_rate=false_discovery_rate,
             at_least=at_least,
-            reading=options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query),
+            reading=reading,
             writing=WriteOptions(out_format, None, safe_for_spreadsheets),
             callback=progress or None,
         )

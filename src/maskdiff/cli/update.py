@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from maskdiff.cli import options
+from maskdiff.cli import groups, options
 from maskdiff.cli.output import Output, counted, percent, printable
 from maskdiff.cli.resuming import saying_how_to_resume
 
@@ -28,14 +28,8 @@ def update(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a training that was interrupted.")] = False,
     checkpoint_seconds: options.CheckpointSeconds = 10.0,
     threads: options.Threads = None,
-    format: options.Format = None,
-    delimiter: options.Delimiter = None,
-    quote: options.Quote = "auto",
-    encoding: options.Encoding = None,
-    on_bad_lines: options.OnBadLines = "error",
-    header: options.Header = None,
-    sheet: options.Sheet = None,
-    query: options.Query = None,
+    *,
+    reading: groups.Reading,
     force: options.Force = False,
 ) -> None:
     """Let a model learn on from more normal rows: what became usual raises no alarm any more."""
@@ -52,7 +46,7 @@ def update(
             out,
             label=label,
             normal=normal or (),
-            reading=options.reading_of(format, delimiter, quote, encoding, on_bad_lines, header, sheet, query),
+            reading=reading,
             checkpoint=checkpoint,
             callback=progress or None,
             force=force,
