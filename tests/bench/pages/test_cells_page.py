@@ -65,6 +65,19 @@ def test_files_are_ranked_by_share_and_reported_cells_are_shown_where_there_are_
     assert "| bank, 2% | default | 40.0 | 60.0 | 25.0 | 80.0 |" in page
 
 
+def test_the_cost_of_single_cells_is_that_beside_the_score_alone(folder: Path) -> None:
+    size = {"rows": 10_000, "columns": 17, "threads": 2}
+    timed = [
+        made("10000 x 17", "whole-grid", 0, score_seconds=20.0, **size),
+        made("10000 x 17", "whole-grid-cells", 0, score_seconds=23.0, **size),
+        made("500 x 17", "whole-grid", 0, score_seconds=1.0, **size | {"rows": 500}),
+    ]
+    (folder / "cell-cost.jsonl").write_text("".join(json.dumps(each) + "\n" for each in timed))
+    page = "\n\n".join(cells_page(RecordFolder(folder)))
+    assert "| 10,000 | 17 | 20.0 s | 23.0 s | 1.15 times |" in page
+    assert "| 500 |" not in page
+
+
 def test_nothing_measured_is_no_page(folder: Path) -> None:
     (folder / "cells.jsonl").rename(folder / "other.jsonl")
     assert cells_page(RecordFolder(folder)) == []

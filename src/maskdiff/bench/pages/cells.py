@@ -196,6 +196,28 @@ def _reported(records: list[Record]) -> str:
     return said + "\n\n" + grid(head, lines)
 
 
+def cost(records: list[Record]) -> str:
+    """How much longer scoring takes where single cells are judged too."""
+    seconds = {(record["rows"], record["columns"], record["method"]): record["score_seconds"] for record in records}
+    lines = []
+    for rows, columns in dict.fromkeys(key[:2] for key in seconds):
+        alone, both = (seconds.get((rows, columns, name)) for name in ("whole-grid", "whole-grid-cells"))
+        if alone and both:
+            lines.append([f"{rows:,}", columns, f"{alone:.1f} s", f"{both:.1f} s", f"{both / alone:.2f} times"])
+    if not lines:
+        return ""
+    return section(
+        "Cost",
+        "Scoring all rows of a made-up table with the whole grid of probes, without and with verdicts on single cells, "
+        f"on {places(records)}, {records[0]['threads']} threads.",
+        command(
+            "maskdiff bench speed --rows 10000 --columns 10,17,31 --methods whole-grid,whole-grid-cells \\",
+            "    --no-start --out results/more/cell-cost.jsonl",
+        ),
+        grid(["rows", "columns", "score alone", "with single cells", "ratio"], lines),
+    )
+
+
 def cells_page(records: RecordFolder) -> list[str]:
     """The blocks of the page; none where nothing was measured."""
     found = records["cells"]
@@ -224,4 +246,5 @@ def cells_page(records: RecordFolder) -> list[str]:
         *(planted(in_rows, way) for way in IN_ROWS if in_rows),
         false_alarms(in_rows) if in_rows else "",
         one_file(files),
+        cost(records["cell-cost"]),
     ]

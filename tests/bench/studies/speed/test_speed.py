@@ -100,6 +100,12 @@ def test_the_plain_equations_are_those_of_the_paper() -> None:
 
 def test_tables_have_the_size_asked_for_and_all_methods_are_known() -> None:
     assert make_table(50, 9).shape == (50, 9)
-    assert {"default", "mlp", "kernel", "iforest", "isotree", "ecod", "hamming-knn", "plain-equations"} == set(
-        SPEED_METHODS
-    )
+    ours = {"default", "mlp", "kernel", "whole-grid", "whole-grid-cells"}
+    assert ours | {"iforest", "isotree", "ecod", "hamming-knn", "plain-equations"} == set(SPEED_METHODS)
+
+
+def test_single_cells_can_be_measured_apart_from_the_score(hardly_trained: None) -> None:
+    table = make_table(300, 4)
+    score, judged = (SPEED_METHODS[name].build(0, "cpu").fit(table) for name in ("whole-grid", "whole-grid-cells"))
+    assert (judged.anomaly_score(table) >= score.anomaly_score(table)).all()
+    assert (judged.anomaly_score(table[:1].assign(c0="new")) > score.anomaly_score(table[:1].assign(c0="new"))).all()
