@@ -124,6 +124,19 @@ def test_a_rows_score_depends_neither_on_order_nor_batch_nor_neighbours(kernel, 
     np.testing.assert_allclose(scores_of(Delegating(kernel), new, grid, cells_at_once=1), together)
 
 
+def test_threads_change_no_score():
+    rows, before = random_codes(700, (9, 8, 7, 6, 5), seed=5), torch.get_num_threads()
+    network = fit_mlp(rows, 3)
+    try:
+        found = []
+        for n_threads in (1, 2):
+            torch.set_num_threads(n_threads)
+            found.append(score_cells(network, rows, probes=ProbeGrid(LEVELS, 2), schedule=Linear()))
+    finally:
+        torch.set_num_threads(before)
+    np.testing.assert_allclose(found[0].surprise, found[1].surprise, rtol=1e-5)
+
+
 @pytest.mark.parametrize("design", ["balanced", "exact"])
 def test_equal_rows_are_scored_once_and_get_equal_scores(kernel, new, design):
     plain = Delegating(kernel)

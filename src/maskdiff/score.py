@@ -24,13 +24,16 @@ from maskdiff.masking import RowBatch, Schedule, as_rows
 from maskdiff.probes import Masks, ProbeGrid
 from maskdiff.progress import Callback, Progress
 from maskdiff.reconstructors.base import Reconstructor, abilities
+from maskdiff.reconstructors.loops import one_by_one, pieces_in_threads
 from maskdiff.state import storable
 
 PROBABILITY_FLOOR = 1e-12
 # Beyond this a typical cell would outweigh every row.
 _MOST = 1e6
-# Cells of views at once. An accelerator is called less often: what a kernel counts for one row it counts for all.
-CELLS_AT_ONCE, CELLS_ON_A_DEVICE = 1 << 24, 1 << 27
+# Cells of views at once: few enough to stay in a processor's cache, and more where rows would be too few to share their
+# masks. An accelerator is called less often: what a kernel counts for one row it counts for all.
+CELLS_AT_ONCE, MOST_CELLS_AT_ONCE, CELLS_ON_A_DEVICE = 1 << 21, 1 << 24, 1 << 27
+_FEWEST_AT_ONCE = 256
 # The places of a row's windows follow each other.
 _ROOM_FOR_STARTS = 32
 
@@ -182,20 +185,25 @@ def score_cells(
     able = abilities(reconstructor)
     charge_F = torch.from_numpy(codes.schema.unseen_charge).float().to(device)
     surprise, weight = np.zeros(distinct.values.shape), np.zeros(distinct.values.shape)
-    at_once = cells_at_once or (CELLS_AT_ONCE if torch.device(device).type == "cpu" else CELLS_ON_A_DEVICE)
-    done = 0
+    before = 0
     for width, lines in _by_width(distinct):
         masks = probes.masks(width, schedule, per_level=able.uses_level, free_up_to=able.free_up_to)
-        step = max(1, at_once // (len(masks) * max(width, 1)))
-        for at in range(0, len(lines), step):
-            here = lines[at : at + step]
+
+        def probe(run: slice, width: int = width, lines: NDArray[np.int64] = lines, masks: Masks = masks) -> None:
+            here = lines[run]
             rows = as_rows(narrowed(distinct.take(here)), device=device, leave_one_out=leave_one_out)
             rows = replace(rows, place_B=torch.from_numpy(places[here]).to(device))
             part_surprise, part_weight = _probe(reconstructor, rows, masks, charge_F)
             surprise[here, :width], weight[here, :width] = part_surprise.cpu().numpy(), part_weight.cpu().numpy()
-            done += len(here)
+
+        def report(n_lines: int, before: int = before) -> None:
             if callback is not None:
-                callback(Progress(stage, done, len(distinct)))
+                callback(Progress(stage, before + n_lines, len(distinct)))
+
+        n_cells, side_by_side = len(masks) * max(width, 1), shares_rows(codes, device)
+        step = _rows_at_once(n_cells, device, side_by_side) if cells_at_once is None else cells_at_once // n_cells
+        (pieces_in_threads if side_by_side else one_by_one)(probe, len(lines), max(1, step), done=report)
+        before += len(lines)
     cells = CellScores(with_excess(surprise[inverse], codes), weight[inverse])
     return _joined(cells, codes) if isinstance(codes, Windows) else cells
 
@@ -210,6 +218,19 @@ def _to_probe(codes: Codes, probes: ProbeGrid) -> tuple[Codes, NDArray[np.int64]
         return distinct, inverse, np.zeros(len(distinct), np.int64)
     lines = np.arange(len(codes))
     return codes, lines, (codes.row << _ROOM_FOR_STARTS) + codes.start if isinstance(codes, Windows) else lines
+
+
+def shares_rows(codes: Codes, device: Any) -> bool:
+    """Whether runs of rows are computed side by side: tables on a CPU. Tokens meet in products that can be shared."""
+    return torch.device(device).type == "cpu" and not codes.is_tokens
+
+
+def _rows_at_once(cells: int, device: Any, side_by_side: bool) -> int:
+    """How many rows of so many cells in all views are probed at once."""
+    if not side_by_side:
+        return max(1, (MOST_CELLS_AT_ONCE if torch.device(device).type == "cpu" else CELLS_ON_A_DEVICE) // cells)
+    # Enough rows to share their masks, where that does not take too much memory.
+    return max(1, CELLS_AT_ONCE // cells, min(_FEWEST_AT_ONCE, MOST_CELLS_AT_ONCE // cells))
 
 
 def with_excess(surprise: FloatArray, codes: Codes) -> FloatArray:

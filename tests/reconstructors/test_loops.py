@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from maskdiff.reconstructors.loops import in_threads, load_loops
+from maskdiff.reconstructors.loops import in_threads, load_loops, pieces_in_threads
 
 
 @pytest.mark.parametrize(("n_rows", "n_threads"), [(0, 2), (1, 2), (7, 1), (7, 3)])
@@ -31,3 +31,44 @@ def test_an_error_in_a_thread_is_raised():
 
 def test_where_a_library_is_missing_there_are_no_loops():
     assert load_loops("maskdiff.no_such_module") is None
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "step", "n_threads"), [(0, 5, 2), (3, 5, 2), (300, 7, 1), (300, 7, 3), (300, 999, 2)]
+)
+def test_pieces_are_all_rows_and_each_is_computed_by_one_thread(n_rows, step, n_threads):
+    times, threads, reported, before = np.zeros(n_rows, np.int64), [], [], torch.get_num_threads()
+
+    def answer(run: slice) -> None:
+        times[run] += 1
+        threads.append(torch.get_num_threads())
+
+    try:
+        torch.set_num_threads(n_threads)
+        pieces_in_threads(answer, n_rows, step, done=reported.append)
+        assert torch.get_num_threads() == n_threads
+    finally:
+        torch.set_num_threads(before)
+    assert (times == 1).all()
+    assert reported == sorted(reported)
+    assert reported[-1] == n_rows
+    if n_rows == 300 and n_threads > 1:
+        assert set(threads) == {1}
+        assert len(reported) % n_threads == 0
+
+
+def test_pieces_that_wait_are_not_begun_once_one_failed():
+    begun, before = [], torch.get_num_threads()
+
+    def answer(run: slice) -> None:
+        begun.append(run.start)
+        raise ZeroDivisionError
+
+    try:
+        torch.set_num_threads(2)
+        with pytest.raises(ZeroDivisionError):
+            pieces_in_threads(answer, 10_000, 10)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert len(begun) < 1000

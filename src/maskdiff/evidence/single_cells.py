@@ -20,13 +20,14 @@ from maskdiff.masking import Schedule, as_rows
 from maskdiff.progress import Callback, Progress
 from maskdiff.reconstructors import Reconstructor, abilities
 from maskdiff.reconstructors.asked import log_odds_of
-from maskdiff.score import PROBABILITY_FLOOR, with_excess
+from maskdiff.reconstructors.loops import one_by_one, pieces_in_threads
+from maskdiff.score import PROBABILITY_FLOOR, shares_rows, with_excess
 from maskdiff.state import check
 from maskdiff.state.tensors import Tensors, check_names, check_tensor
 
 # Tables of more columns hide some cells together, so that the views of a row stay this few.
 _MOST_VIEWS = 32
-_CELLS_AT_ONCE = 1 << 22
+_CELLS_AT_ONCE = 1 << 20
 # What is usual for a column is drawn towards what is usual for all as if so many rows more were known.
 _ROWS_OF_ALL = 50
 _LARGEST = 1e9
@@ -118,16 +119,21 @@ class SingleCells:
         hidden_GF = self.hidden_views(distinct.values.shape[1])
         rate = self.schedule.mask_rate(torch.tensor(self.level)).reshape(1, 1).to(self.device)
         answer = np.empty(distinct.values.shape)
-        step = max(1, _CELLS_AT_ONCE // max(hidden_GF.numel(), 1))
-        for at in range(0, len(distinct), step):
-            rows = as_rows(distinct.take(slice(at, at + step)), device=self.device)
+
+        def ask_about(run: slice) -> None:
+            rows = as_rows(distinct.take(run), device=self.device)
             odds_BGF = ask(rows.views(hidden_GF.unsqueeze(0), rate.expand(1, len(hidden_GF))))
             odds_BF = torch.where(hidden_GF, odds_BGF, 0.0).sum(dim=1)  # each cell is hidden in one view
             if rows.known_BF is not None:  # the value that stands in for an unseen one is at least as likely
                 odds_BF = torch.where(rows.known_BF, odds_BF, torch.maximum(odds_BF, charge_F))
-            answer[at : at + step] = odds_BF.clamp_(0, -np.log(PROBABILITY_FLOOR)).double().cpu().numpy()
+            answer[run] = odds_BF.clamp_(0, -np.log(PROBABILITY_FLOOR)).double().cpu().numpy()
+
+        def report(n_rows: int) -> None:
             if callback is not None:
-                callback(Progress(stage, min(at + step, len(distinct)), len(distinct)))
+                callback(Progress(stage, n_rows, len(distinct)))
+
+        share = pieces_in_threads if shares_rows(codes, self.device) else one_by_one
+        share(ask_about, len(distinct), max(1, _CELLS_AT_ONCE // max(hidden_GF.numel(), 1)), done=report)
         return with_excess(answer[inverse], codes)
 
     def hidden_views(self, n_fields: int) -> Tensor:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
 import torch
+
+# Fewer rows are not worth a thread of their own.
+_FEWEST_TO_SHARE = 256
 
 
 @cache
@@ -27,12 +30,63 @@ def in_threads(answer: Callable[[slice], None], n_rows: int) -> None:
     The threads end with the call, so that none is left to wait beside torch's own.
     """
     n_threads = min(torch.get_num_threads(), n_rows)
-    edges = [n_rows * i // max(n_threads, 1) for i in range(n_threads + 1)]
-    runs = [slice(first, last) for first, last in pairwise(edges)]
+    _run(answer, even_runs(n_rows, max(n_threads, 1)), n_threads, None)
+
+
+def pieces_in_threads(
+    answer: Callable[[slice], None], n_rows: int, step: int, *, done: Callable[[int], None] | None = None
+) -> None:
+    """Call `answer`, which uses torch, for runs of about `step` rows, each in a thread that computes alone.
+
+    torch's own threads meet after every operation; where operations are short, they wait as long as they work. `done`
+    is told how many rows are answered, after each run.
+    """
+    n_threads = torch.get_num_threads()
+    n_runs = max(-(-n_rows // step), 1)
+    if n_threads > 1 and n_rows >= _FEWEST_TO_SHARE:
+        n_runs = -(-n_runs // n_threads) * n_threads
+    alone = partial(torch.set_num_threads, 1)
+    try:
+        _run(answer, even_runs(n_rows, n_runs), min(n_threads, n_runs), done, starting=alone)
+    finally:  # what the last thread set holds for threads that others start
+        torch.set_num_threads(n_threads)
+
+
+def one_by_one(
+    answer: Callable[[slice], None], n_rows: int, step: int, *, done: Callable[[int], None] | None = None
+) -> None:
+    """The same, one run of `step` rows after the other."""
+    _run(answer, [slice(at, min(at + step, n_rows)) for at in range(0, n_rows, step)], 1, done)
+
+
+def even_runs(n_rows: int, n_runs: int) -> list[slice]:
+    """Runs of rows of about the same length.
+
+    >>> even_runs(5, 2)
+    [slice(0, 2, None), slice(2, 5, None)]
+    """
+    edges = [n_rows * i // n_runs for i in range(n_runs + 1)]
+    return [slice(first, last) for first, last in pairwise(edges)]
+
+
+def _run(
+    answer: Callable[[slice], None],
+    runs: list[slice],
+    n_threads: int,
+    done: Callable[[int], None] | None,
+    starting: Callable[[], object] | None = None,
+) -> None:
     if n_threads <= 1:
         for run in runs:
             answer(run)
+            if done is not None:
+                done(run.stop)
         return
-    with ThreadPoolExecutor(n_threads) as threads:
-        for done in [threads.submit(answer, run) for run in runs]:
-            done.result()
+    threads = ThreadPoolExecutor(n_threads, initializer=starting)
+    try:
+        for run, answered in zip(runs, [threads.submit(answer, run) for run in runs], strict=True):
+            answered.result()
+            if done is not None:
+                done(run.stop)
+    finally:  # of the runs that wait none is begun if one failed, or the user gave up
+        threads.shutdown(cancel_futures=True)

@@ -173,6 +173,11 @@ class MaskedMLP(nn.Module):
         if len(views.visible) > 1:  # not all cells are context where masks let them be seen: some values are unseen
             cells_FBH *= views.visible[rows].any(dim=1).T.unsqueeze(2)
         room = cells_FBH.new_empty(_VIEWS_AT_ONCE, cells_FBH[0].numel())
+        if (shown_KF.sum(dim=1) == len(cells_FBH) - 1).all():  # each view hides one cell: all but that one
+            total_BH, field_K = cells_FBH.sum(dim=0), shown_KF.argmin(dim=1).tolist()
+            for field in field_K:
+                yield torch.sub(total_BH, cells_FBH[field], out=room[0].view_as(total_BH))
+            return
         for some_KF in shown_KF.split(_VIEWS_AT_ONCE):
             torch.mm(some_KF, cells_FBH.flatten(1), out=room[: len(some_KF)])
             yield from room[: len(some_KF)].view(-1, *cells_FBH.shape[1:])
