@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import false_discovery_control
 
 from maskdiff.detectors.finding.tail import OddEstimate, PowerTail, TailCounts
 
@@ -58,6 +59,26 @@ def test_equal_scores_rows_without_evidence_and_no_rows_are_nothing_odd():
     assert TailCounts.of(np.full(100, 3.0)).n_odd == 0
     assert TailCounts.of(np.full(100, np.nan)).n_odd == 0
     assert TailCounts.of(np.empty(0)).n_odd == 0
+
+
+@pytest.mark.parametrize("steepness", [2.6, 3.0, 3.4])
+def test_rare_rows_of_a_table_of_copies_are_not_odd(steepness):
+    """Most rows are copies of a few; the rare ones score higher, each by how rare it is, and none is odd."""
+    copies = np.maximum(40_000 / np.arange(1, 61) ** steepness, 1).astype(int)
+    distinct = -np.log(copies / copies.sum()) + np.random.default_rng(0).normal(scale=0.3, size=60)
+    scores = np.repeat(distinct, copies)
+    counts = TailCounts.of(scores)
+    assert counts.n_odd == 0
+    assert not (false_discovery_control(counts.p_values(scores)) <= 0.1).any()
+
+
+def test_copies_of_an_odd_row_are_counted_with_it():
+    rng = np.random.default_rng(3)
+    scores = np.concatenate([rng.gamma(4.0, size=2000), np.repeat([400.0, 410.0, 420.0], [5, 1, 4])])
+    counts = TailCounts.of(scores)
+    assert 10 <= counts.n_odd <= 12
+    assert counts.p_values(scores)[2000:].max() < 1e-4
+    assert TailCounts.of(scores, n_odd=10).n_odd == 10
 
 
 def test_equal_scores_are_equally_likely_normal():

@@ -66,12 +66,24 @@ def found_record(found: Found, y: NDArray[Any]) -> Record:
         "n_odd": int(y.sum()),
         "reported": int(found.is_anomaly.sum()),
         "false": int((found.is_anomaly & (y == 0)).sum()),
+        "possible": most_found(y, found.alarm_score, RATE),
         "estimated": odd.number,
         "low": odd.low,
         "high": odd.high,
         "left_out": int(found.left_out.sum()),
         "rounds": len(found.rounds),
     }
+
+
+def most_found(y: NDArray[Any], score: FloatArray, rate: float) -> int:
+    """How many odd rows the order of these scores gives at most where no more than this share of those taken is normal.
+
+    >>> most_found(np.array([1, 1, 0, 1, 0]), np.array([5.0, 4.0, 3.0, 2.0, 1.0]), rate=0.25)
+    3
+    """
+    is_odd = np.asarray(y)[np.argsort(-np.nan_to_num(score, nan=-np.inf), kind="stable")]
+    n_odd, n_taken = np.cumsum(is_odd), np.arange(1, len(is_odd) + 1)
+    return int(n_odd[n_taken - n_odd <= rate * n_taken].max(initial=0))
 
 
 def _find(reconstructor: str = "combined") -> Method:

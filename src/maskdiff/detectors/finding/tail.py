@@ -30,6 +30,8 @@ _SURELY_NORMAL = 0.65
 # Scores that are closer than this say the same: where nearly all rows are alike, the differences between models are all
 # that is left.
 LEAST_SCALE = 0.02
+# Scores are equal if they are to so many decimals. With fewer distinct ones there is no tail of distinct rows.
+_DECIMALS, _FEWEST_DISTINCT = 6, 20
 # Nothing is more certain than this: so many normal rows are to be expected above any score.
 _LEAST_EXPECTED = 0.01
 # Most odd rows score like normal ones. The interval of their number allows that only one in so many stands out, and
@@ -94,10 +96,51 @@ NONE_ODD = OddEstimate(0, 0, 0)
 
 
 @dataclass(frozen=True, eq=False)
+class DistinctScores:
+    """The distinct scores of rows, in order, shape (D,), how many rows have each, and the place of each row, (n,).
+
+    Equal rows have equal scores, and whatever makes one odd makes all of them odd: a thousand copies say no more about
+    how the scores of normal rows thin out than one row does. So a tail is fitted to `units`, each score once. Where
+    only a few scores are distinct there is nothing to fit, and rows are counted instead.
+    """
+
+    values: FloatArray
+    counts: NDArray[np.int64]
+    place: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, scores: FloatArray) -> DistinctScores:
+        values, place, counts = np.unique(np.round(scores, _DECIMALS), return_inverse=True, return_counts=True)
+        return cls(values, counts, place.reshape(-1))
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether each row counts, not each distinct score."""
+        return len(self.values) < _FEWEST_DISTINCT
+
+    @property
+    def units(self) -> FloatArray:
+        """What a tail is fitted to, in order."""
+        return np.repeat(self.values, self.counts) if self.counts_rows else self.values
+
+    def n_units(self, n_rows: int) -> int:
+        """How many units the rows with the highest scores are, at most so many rows."""
+        return n_rows if self.counts_rows else int(np.searchsorted(self._rows_from_top, n_rows, side="right"))
+
+    def n_rows(self, n_units: int) -> int:
+        """How many rows so many units are, those with the highest scores."""
+        return n_units if self.counts_rows or not n_units else int(self._rows_from_top[n_units - 1])
+
+    @property
+    def _rows_from_top(self) -> NDArray[np.int64]:
+        return np.cumsum(self.counts[::-1])
+
+
+@dataclass(frozen=True, eq=False)
 class TailCounts:
     """What the scores of N rows say: how many stand out, and how likely each row is normal, shape (N,).
 
-    The chances of the rows above a score add up to the number of normal rows that the bulk lets expect there.
+    The chances of the distinct rows above a score add up to the number of normal ones that the bulk lets expect there.
     """
 
     n_odd: int
@@ -109,19 +152,21 @@ class TailCounts:
 
         `n_odd` is how many rows are odd, where that is known.
         """
-        judged = np.flatnonzero(~np.isnan(scores))
-        order = judged[np.argsort(scores[judged], kind="stable")]
-        ordered, normal = scores[order], np.ones(len(scores))
-        if not len(order):
+        judged, normal = np.flatnonzero(~np.isnan(scores)), np.ones(len(scores))
+        if not len(judged):
             return cls(0, normal)
-        upper, number, counted = UpperScores.of(ordered), n_odd or 0, n_odd or 0
+        distinct = DistinctScores.of(scores[judged])
+        ordered, given = distinct.units, None if n_odd is None else distinct.n_units(n_odd)
+        upper, number, counted = UpperScores.of(ordered), given or 0, given or 0
         bulk = _LOWER_BULK if _reaches_bulk(ordered) else _BULK
-        for _ in range(_REFITS if n_odd is None else 0):
+        for _ in range(_REFITS if given is None else 0):
             # What the lower bulk counts is too rough to judge single rows by.
             number, counted = upper.n_odd(ordered, number, bulk), upper.n_odd(ordered, counted, _BULK)
-        expected = upper.expected(ordered, counted)
-        normal[order[upper.first :]] = np.repeat(upper.chances(expected, n_odd), upper.counts)
-        return cls(number, normal)
+        chances = np.ones(len(distinct.values))
+        chances[len(chances) - len(upper.values) :] = upper.chances(upper.expected(ordered, counted), given)
+        normal[judged] = chances[distinct.place]
+        standing_out = min(distinct.n_rows(number), int(MOST_ODD * len(judged)))
+        return cls(standing_out if n_odd is None else n_odd, normal)
 
     def p_values(self, scores: FloatArray) -> FloatArray:
         """Which share of the normal rows is expected to score at least as high as each of the same rows, (N,)."""
