@@ -13,6 +13,7 @@ from maskdiff.cli.output import Output
 
 CONTAMINATION = "results/more/contamination.jsonl"
 SMALL_TABLES = "results/more/small-tables.jsonl"
+LEARNED_ROWS = "results/more/learned-rows.jsonl"
 MORE_TABLES = "results/more/more-tables.jsonl"
 AUTHORS = "results/more/authors.jsonl"
 TEXT_SPEED = "results/more/text-speed.jsonl"
@@ -54,6 +55,22 @@ def small_tables(
 
     task = SmallTables(data)
     return measure(ctx.obj, task, out, sets=sets, methods=methods, seeds=range(seeds), device=device, jobs=jobs)
+
+
+def learned_rows(
+    ctx: typer.Context,
+    data: Data = None,
+    sets: Sets = ["all"],  # noqa: B006
+    seeds: Seeds = 2,
+    out: Annotated[str, record_file(LEARNED_ROWS)] = LEARNED_ROWS,
+    device: Device = "auto",
+    jobs: Jobs = 1,
+) -> int:
+    """Learn from 1,000 rows to all rows of large tables, and measure what the further rows are worth."""
+    from maskdiff.bench.studies.learned_rows import LearnedRows
+
+    task = LearnedRows(data)
+    return measure(ctx.obj, task, out, sets=sets, methods=["all"], seeds=range(seeds), device=device, jobs=jobs)
 
 
 def free_text(
@@ -212,5 +229,6 @@ STUDIES: dict[str, Callable[..., int | None]] = {
     "authors": authors,
     "text-speed": text_speed,
     "large-file": large_file,
+    "learned-rows": learned_rows,
     "speed": speed,
 }
