@@ -95,6 +95,7 @@ class ScoreFiles:
                 self._finish(ray, [file for file in self.files if not decided or file not in set(finished)])
             self.manifest.write()
             self._remove_parts()
+            _remove_unfinished(self.job.out)
         return self._summary(len(finished) if decided or len(finished) == len(self.files) else 0)
 
     # What is finished ------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ def as_dataset(ray: Any, units: Sequence[Any], n_blocks: int | None = None) -> A
 
 def results_of(dataset: Any) -> Iterator[Any]:
     """What became of each unit of work, in the order in which they are done."""
-    for batch in dataset.iter_batches(batch_size=None, batch_format="numpy"):
+    for batch in dataset.iter_batches(batch_size=None, batch_format="numpy", prefetch_batches=0):
         yield from map(pickle.loads, batch[BUNDLE])
 
 

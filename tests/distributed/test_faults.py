@@ -1,0 +1,159 @@
+"""Processes that are really killed, and a disk that is really full: the output is complete in the end, or says why."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from maskdiff.distributed import ClusterOptions, score_files
+from maskdiff.errors import MaskdiffError
+from maskdiff.jobs import ScoreOptions
+from maskdiff.progress import Progress
+
+from ..cli.running import environment
+from .conftest import N_FILES, odd_connections
+
+ROWS, MANY = 4000, 10
+REASONS = ScoreOptions(explain=3)
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """Ten files that take a moment each."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    odd_connections(ROWS, seed=0).to_parquet(folder / "rows0.parquet")
+    for number in range(1, MANY):
+        os.link(folder / "rows0.parquet", folder / f"rows{number}.parquet")
+    return folder
+
+
+def processes(text: str) -> list[int]:
+    """The processes with this text in their command line, this one not among them."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:  # it has ended
+            continue
+        if text in line and int(path.parent.name) != os.getpid():
+            found.append(int(path.parent.name))
+    return found
+
+
+def check_complete(out: Path, n_files: int = MANY) -> None:
+    """Every file once, with all its rows in order."""
+    expected = [f"0-{at}" for at in range(ROWS)]
+    assert sorted(path.name for path in out.iterdir() if path.is_file()) == [
+        f"rows{at}.parquet" for at in range(n_files)
+    ]
+    for path in out.glob("*.parquet"):
+        assert pd.read_parquet(path, columns=["id"])["id"].tolist() == expected
+
+
+def test_a_killed_worker_loses_nothing(cluster, model, many, tmp_path) -> None:
+    killed: list[int] = []
+
+    def kill(progress: Progress) -> None:
+        if not killed:
+            killed.extend(processes("ray::MapWorker(MapBatches(FileScorer))"))
+            os.kill(killed[0], signal.SIGKILL)
+
+    one = ClusterOptions(workers=1)
+    summary = score_files(model, str(many), tmp_path / "out", REASONS, cluster=one, callback=kill)
+    assert killed
+    assert summary.rows == summary.written == ROWS * MANY
+    check_complete(tmp_path / "out")
+
+
+@contextmanager
+def started(*arguments: object) -> Iterator[subprocess.Popen[bytes]]:
+    """The command in a process of its own, which is killed at the end if it still runs."""
+    command = [sys.executable, "-m", "maskdiff", *map(str, arguments)]
+    with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def wait_for(out: Path, number: int, process: subprocess.Popen[bytes]) -> None:
+    """Until so many files are known to be finished."""
+    manifest = out / ".maskdiff" / "manifest.json"
+    while not manifest.exists() or len(json.loads(manifest.read_text())["finished"]) < number:
+        assert process.poll() is None, process.stderr.read() if process.stderr else ""
+        time.sleep(0.05)
+
+
+def test_a_killed_driver_goes_on_where_it_stopped(cluster, model, many, tmp_path) -> None:
+    out = tmp_path / "out"
+    flags = ("--engine", "ray", "--address", cluster, "--workers", 1, "--explain", 3)
+    with started("score", model, many, "-o", out, *flags) as process:
+        wait_for(out, 2, process)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    before = {path.name: path.stat().st_mtime_ns for path in out.glob("*.parquet")}
+    assert len(before) < MANY
+    summary = score_files(model, str(many), out, REASONS, cluster=ClusterOptions(workers=1))
+    check_complete(out)
+    after = {name: (out / name).stat().st_mtime_ns for name in before}
+    assert summary.kept >= 2
+    assert sum(after[name] == before[name] for name in before) == summary.kept
+    assert summary.rows == ROWS * MANY
+
+
+@pytest.fixture
+def second_node(cluster) -> Iterator[tuple[Any, Any]]:
+    """Ray's own cluster utility with a node of its own in the cluster, which a test may lose."""
+    from ray.cluster_utils import Cluster
+
+    nodes = Cluster()
+    nodes.head_node, nodes.redis_address = SimpleNamespace(gcs_address=cluster), cluster
+    node = nodes.add_node(num_cpus=1)
+    yield nodes, node
+    if node in nodes.worker_nodes:
+        nodes.remove_node(node, allow_graceful=False)
+
+
+def test_a_lost_node_loses_nothing(second_node, model, many, tmp_path) -> None:
+    nodes, node = second_node
+
+    def lose(progress: Progress) -> None:
+        if node in nodes.worker_nodes and progress.done >= 3:
+            nodes.remove_node(node, allow_graceful=False)
+
+    three = ClusterOptions(workers=3)  # the other node has room for two
+    summary = score_files(model, str(many), tmp_path / "out", REASONS, cluster=three, callback=lose)
+    assert node not in nodes.worker_nodes
+    assert summary.rows == summary.written == ROWS * MANY
+    check_complete(tmp_path / "out")
+
+
+def test_a_full_disk_stops_the_job_and_it_goes_on_when_there_is_room(without_ray, model, inputs, tmp_path) -> None:
+    out = tmp_path / "out"
+    odd_connections(5000, seed=0).to_parquet(inputs / "rows3.parquet")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))  # every file is as if the disk ended there
+    try:
+        with pytest.raises(MaskdiffError, match=r"[Tt]oo large.*run the same again"):
+            score_files(model, str(inputs), out)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not (out / "rows3.parquet").exists()
+    assert not list(out.glob(".maskdiff-*"))
+    summary = score_files(model, str(inputs), out)
+    assert (summary.files, summary.kept) == (N_FILES, 3)
+    assert len(pd.read_parquet(out / "rows3.parquet")) == 5000
