@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import inspect
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,8 +32,15 @@ from maskdiff.training import Epochs, StopPart, Training, seeded, train
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-# Names under which models take the mask rate.
-_RATE_ARGUMENTS = ("timesteps", "timestep", "sigma")
+# Names under which models take the time, and what those that use the name expect.
+_TIME_ARGUMENTS = {"timesteps": "rate", "timestep": "rate", "sigma": "sigma"}
+# Diffusion models are trained up to this mask rate: where all is hidden, sigma has no value.
+_HIGHEST_RATE = 0.999
+# Name -> what a model is given for a mask rate 1 - alpha: the rate itself, or the total noise -log alpha.
+TIME_INPUTS: dict[str, Callable[[Tensor], Tensor]] = {
+    "rate": lambda rate_R: rate_R,
+    "sigma": lambda rate_R: -torch.log1p(-rate_R.clamp_max(_HIGHEST_RATE)),
+}
 
 
 @storable
@@ -60,11 +67,12 @@ class PretrainedNetwork(TokenNetwork):
     tokens_at_once = (1 << 11, 1 << 16)
     logits_at_once = (1 << 26, 1 << 28)
 
-    def __init__(self, model: nn.Module, facts: ModelFacts) -> None:
+    def __init__(self, model: nn.Module, facts: ModelFacts, time_input: str | None = None) -> None:
         super().__init__()
         self.model, self.facts, self.n_codes = model, facts, len(facts.ids)
         self.register_buffer("ids_V", torch.tensor(facts.ids), persistent=False)
         self.takes = frozenset(inspect.signature(model.forward).parameters)
+        self.times = {name: time_input or usual for name, usual in _TIME_ARGUMENTS.items() if name in self.takes}
 
     def states(self, tokens: MaskedTokens) -> Tensor:
         """The model's logits of its codes at hidden positions, (M, V)."""
@@ -74,7 +82,7 @@ class PretrainedNetwork(TokenNetwork):
         given: dict[str, Any] = {}
         if "attention_mask" in self.takes:
             given["attention_mask"] = _surrounded(real_RF, self.facts, before=True, after=True, beyond=False).long()
-        given |= {name: tokens.rate_R for name in _RATE_ARGUMENTS if name in self.takes}
+        given |= {name: TIME_INPUTS[time](tokens.rate_R) for name, time in self.times.items()}
         input_ids = self._with_special_tokens(shown_RF, real_RF)
         with _asked_only(self.model, hidden) as narrowed:
             logits = _logits(self.model(input_ids, **given))
@@ -153,6 +161,8 @@ class PretrainedReconstructor(TokenReconstructor):
         encoder without a masked-language head gets one, and that alone is trained.
     tokenizer : a tokenizer.json file or `tokenizers.Tokenizer`, where the folder holds none.
     mask_token : the token, or its id, that stands for a hidden one, where the tokenizer does not say.
+    time_input : what a diffusion model that takes the time is given: "sigma" (-log alpha, as in MDLM) or "rate" (the
+        mask rate 1 - alpha). None: "sigma" where its argument has that name, "rate" for `timesteps` and `timestep`.
     training : how it is trained, if it is.
     """
 
@@ -160,6 +170,7 @@ class PretrainedReconstructor(TokenReconstructor):
     fine_tune: bool = False
     tokenizer: Any = None
     mask_token: str | int | None = None
+    time_input: str | None = None
     training: Training = field(
         default_factory=lambda: Training(
             Epochs(6), batch_size=32, learning_rate=1e-4, weight_decay=0.01, look_every=100, warmup=0.1
@@ -169,10 +180,14 @@ class PretrainedReconstructor(TokenReconstructor):
 
     network_: PretrainedNetwork = field(init=False, repr=False)
 
+    def __post_init__(self) -> None:
+        if self.time_input is not None and self.time_input not in TIME_INPUTS:
+            raise SettingError(f"time_input must be None or one of {', '.join(TIME_INPUTS)}; got {self.time_input!r}.")
+
     @property
     def uses_level(self) -> bool:
         """Whether the model takes the mask rate."""
-        return hasattr(self, "network_") and bool(self.network_.takes & set(_RATE_ARGUMENTS))
+        return hasattr(self, "network_") and bool(self.network_.times)
 
     # The model's own tokenizer ---------------------------------------------------------------------------------------
 
@@ -236,7 +251,7 @@ class PretrainedReconstructor(TokenReconstructor):
                 f"the rows have an alphabet of {codes.schema.sizes[0]} tokens, the model one of {len(facts.ids)}: use "
                 "TextDetector, and leave its tokenizer to the model."
             )
-        network = PretrainedNetwork(model, facts).to(device)
+        network = PretrainedNetwork(model, facts, self.time_input).to(device)
         fitted = replace(self, facts=facts)
         if self.fine_tune or missing:
             for name, weight in model.named_parameters():
@@ -290,7 +305,7 @@ class PretrainedReconstructor(TokenReconstructor):
         n_tokens = model.get_input_embeddings().num_embeddings
         ids = (*facts.ids, *facts.before, *facts.after, facts.mask, facts.pad)
         check(all(0 <= one < n_tokens for one in ids), "its language model lacks tokens of its tokenizer")
-        return bare._answering(PretrainedNetwork(model, facts).requires_grad_(False).to(device))
+        return bare._answering(PretrainedNetwork(model, facts, bare.time_input).requires_grad_(False).to(device))
 
 
 def _tokenizer_file(named: Any) -> Tokenizer:
