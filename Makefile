@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test browser check bench clean
+.PHONY: help install demo test browser check docs bench clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -33,11 +33,19 @@ browser: ## install Chromium for the browser tests where this machine allows it 
 		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
 		|| echo 'no Chromium here and none could be installed: the browser tests will be skipped'
 
-check: $(STAMP) ## ruff, mypy, and who may import whom
+check: $(STAMP) docs ## ruff, mypy, who may import whom, spelling, and the guide
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict src
 	$(BIN)/lint-imports
+	$(BIN)/codespell
+
+# Strict: a link, a heading or a name that leads nowhere ends it. (--quiet would not count such warnings.)
+docs: $(STAMP) ## build the guide into site/, to be read from the disk or put on a web server
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@! grep -rlE '<(script|img|iframe)[^>]* src="https?:|<link[^>]* href="https?://fonts' site --include='*.html' \
+		|| { echo 'these pages fetch something from the network' >&2; exit 1; }
+	@echo 'the guide: site/index.html'
 
 bench: $(STAMP) ## measure the detectors on the data sets in DATA (make bench DATA=folder)
 	@test -n "$(DATA)" || { echo 'make bench needs the folder with the data sets: make bench DATA=path/to/folder' \
@@ -45,7 +53,7 @@ bench: $(STAMP) ## measure the detectors on the data sets in DATA (make bench DA
 	$(BIN)/maskdiff bench tables --data "$(DATA)" --methods ours $(ARGS)
 
 clean: ## remove .venv, caches and build outputs
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	rm -rf src/*.egg-info
 	find src tests examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -54,5 +62,5 @@ $(STAMP): pyproject.toml constraints.txt
 		|| { echo 'maskdiff needs Python 3.11 or newer; name one with: make PYTHON=python3.11 ...' >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch==2.13.0
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,docs]"
 	@touch $@
