@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from maskdiff import MLPReconstructor, ProbeGrid, SequenceDetector, Steps, TableDetector, Training, save
+from maskdiff import MLPReconstructor, ProbeGrid, Steps, TableDetector, Training, save
 from maskdiff.errors import SettingError
 from maskdiff.export import export_model
-from maskdiff.reconstructors import TransformerReconstructor
 from maskdiff.runtime import Scorer
 
 from ..cli.running import call
@@ -136,7 +135,4 @@ def test_what_cannot_be_exported_is_refused_by_name(tmp_path):
     own_masks = TableDetector(SMALL, probes=ProbeGrid((0.3,), 2, "independent"), progress=False).fit(rows)
     with pytest.raises(SettingError, match="independent"):
         export_model(own_masks, tmp_path / "out")
-    tiny = TransformerReconstructor(8, 1, 2, 8, training=Training(Steps(2)))
-    with pytest.raises(SettingError, match="only models of tables can"):
-        export_model(SequenceDetector(tiny).fit([["a", "b"]] * 60), tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -17,7 +17,7 @@ def export(
     out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="The folder to write, new or empty.")],
     force: options.Force = False,
 ) -> None:
-    """Write a model of a table as a folder that scores with numpy and onnxruntime alone, without torch."""
+    """Write a model as a folder that scores with numpy and onnxruntime alone, without torch."""
     from maskdiff.export import export_model
     from maskdiff.storage import load
 

@@ -18,7 +18,7 @@ from maskdiff.errors import SettingError
 from maskdiff.evidence import MaskedSurprise, NearestRows
 from maskdiff.masking import as_schedule
 from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor, abilities
-from maskdiff.runtime.scorer import FORMAT
+from maskdiff.runtime.exported import FORMAT
 from maskdiff.version import __version__
 
 Arrays = dict[str, NDArray[Any]]
@@ -34,6 +34,7 @@ def described(detector: TableDetector) -> tuple[dict[str, Any], Arrays]:
     plain = {
         "format": FORMAT,
         "version": __version__,
+        "rows": "columns",
         "columns": [described_column(coder) for coder in detector.encoder_.column_coders()],
         "missing": [*MISSING, *(detector.encoder_.missing or ())],
         "fields": {"unseen_charge": schema.unseen_charge.tolist(), "rarest": schema.two_rarest.tolist()},
@@ -113,11 +114,3 @@ def _single_cells(detector: TableDetector) -> Arrays:
 
 def _term(term: Any) -> dict[str, Any]:
     return {"source": term.source, "aggregate": term.aggregate, "scale": term.scale, "shift": term.shift}
-
-
-def check_exportable(detector: Any) -> None:
-    """Refuse what is no table, or holds rules, which a runtime does not know."""
-    if not isinstance(detector, TableDetector):
-        raise SettingError(f"a {type(detector).__name__} cannot be exported yet: only models of tables can.")
-    if detector.dismissals_:
-        raise SettingError("a model with rules about dismissed alarms cannot be exported: undo them first.")

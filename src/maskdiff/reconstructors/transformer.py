@@ -142,8 +142,7 @@ def dropped(x: Tensor, dropout: ByteDropout) -> Tensor:
 
 def rotation(n_positions: int, width: int, device: torch.device) -> Callable[[Tensor], Tensor]:
     """Turns each pair of numbers by an angle that grows with the position, so that attention sees distances."""
-    speed = 10000 ** (-torch.arange(0, width, 2, device=device) / width)
-    angle_FD = torch.arange(n_positions, device=device)[:, None] * speed
+    angle_FD = torch.arange(n_positions, device=device)[:, None] * rotation_speed(width, device)
     cos_FD, sin_FD = angle_FD.cos(), angle_FD.sin()
 
     def turn(x: Tensor) -> Tensor:
@@ -152,6 +151,11 @@ def rotation(n_positions: int, width: int, device: torch.device) -> Callable[[Te
         return turned.to(x.dtype)
 
     return turn
+
+
+def rotation_speed(width: int, device: torch.device) -> Tensor:
+    """How far each pair of numbers is turned from one position to the next, (D,)."""
+    return torch.as_tensor(10000 ** (-torch.arange(0, width, 2, device=device) / width))
 
 
 @dataclass(eq=False)

@@ -2,59 +2,43 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .aggregates import AGGREGATES
 from .columns import Column, Rows, encode
+from .exported import Exported, RowVerdicts
 from .references import Kernel, NearestRows
 from .views import Fields, Masks, Network, masked_surprise, with_excess
 
 _FLOOR = -np.log(1e-12)
-_TIE = 1e-5
-FORMAT = 1
 
 
-@dataclass(frozen=True, eq=False)
-class RowVerdicts:
-    """Score, what is compared with the threshold, p-value and alarm of each row, each (B,)."""
-
-    score: np.ndarray
-    alarm_score: np.ndarray
-    p_value: np.ndarray
-    is_anomaly: np.ndarray
-
-
-class Scorer:
+class Scorer(Exported):
     """Scores rows as the exported detector does with the whole grid of probes.
 
     >>> scorer = Scorer("claims-exported")  # doctest: +SKIP
     >>> scorer.judge({"pet": ["cat"], "age": [3]}).p_value  # doctest: +SKIP
     """
 
+    rows_are = "columns"
+
     def __init__(self, folder: str | Path) -> None:
-        folder = Path(folder)
-        self.description = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-        if self.description["format"] != FORMAT:
-            raise ValueError(f"{folder} has format {self.description['format']}; this runtime reads format {FORMAT}.")
-        with np.load(folder / "arrays.npz", allow_pickle=False) as arrays:
-            self.arrays = dict(arrays)
+        super().__init__(folder)
         missing = frozenset(self.description["missing"])
         self.columns = [Column(one, missing) for one in self.description["columns"]]
         self.fields = Fields(self.description["fields"])
-        self.network = self._network(folder / "network.onnx")
-        self.threshold: float = self.description["threshold"]
+        self.network = self._network()
 
     def judge(self, table: Mapping[str, Sequence[Any]]) -> RowVerdicts:
         """All there is to say about the rows of a table, given by column: a dict of lists, or a dataframe."""
         rows = encode(self.columns, table)
         score = self._score(rows)
         alarm_score = self._lifted(score, rows)
-        return RowVerdicts(score, alarm_score, self._p_values(alarm_score), alarm_score > self.threshold)
+        return self.verdicts(score, alarm_score)
 
     def score(self, table: Mapping[str, Sequence[Any]]) -> np.ndarray:
         """How odd each row is, (B,). Higher = more anomalous."""
@@ -65,7 +49,7 @@ class Scorer:
         cells = {name: self._cells(name, rows, shown) for name in self.description["sources"]}
         for term in self.description["terms"]:
             surprise, weight = cells[term["source"]]
-            total += _AGGREGATES[term["aggregate"]](surprise, weight) / term["scale"]
+            total += AGGREGATES[term["aggregate"]](surprise, weight) / term["scale"]
             total += term["shift"] * weight.sum(axis=1)
         return total
 
@@ -105,41 +89,13 @@ class Scorer:
         scaled = (odds - median) / scale
         return np.asarray(np.where(rows.known, scaled, np.maximum(scaled, odds / min(scale.min(), 1.0))))
 
-    def _p_values(self, scores: np.ndarray) -> np.ndarray:
-        known = self.arrays["calibration"]
-        slack = _TIE * np.maximum(1.0, np.abs(scores))
-        reached = len(known) - np.searchsorted(known, scores - slack, side="left")
-        return np.asarray((1.0 + reached) / (len(known) + 1.0))
-
-    def _network(self, path: Path) -> Network | None:
-        if not path.is_file():
+    def _network(self) -> Network | None:
+        session = self.session()
+        if session is None:
             return None
-        import onnxruntime
-
-        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
         sizes = np.array([column.size for column in self.columns])
         return Network(session, self.arrays["network.start"], self.arrays["network.stride"], sizes)
 
     def _asked(self) -> Network:
         assert self.network is not None
         return self.network
-
-
-def _mean(surprise: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    return np.asarray((surprise * weight).sum(axis=1))
-
-
-def _rms(surprise: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    return np.asarray(np.sqrt((weight * surprise**2).sum(axis=1)))
-
-
-def _max(surprise: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    return np.asarray(np.where(weight > 0, surprise, 0.0).max(axis=1, initial=0.0))
-
-
-def _log_mean_exp(surprise: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    part = weight / np.maximum(weight.sum(axis=1, keepdims=True), 1e-30)
-    return np.asarray(np.log1p((part * np.expm1(np.minimum(surprise, _FLOOR))).sum(axis=1)))
-
-
-_AGGREGATES = {"mean": _mean, "rms": _rms, "max": _max, "log_mean_exp": _log_mean_exp}
