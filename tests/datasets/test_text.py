@@ -68,6 +68,16 @@ def test_of_many_anomalies_only_the_benchmarks_share_is_kept(folder):
     assert len(test) == 90 + y.sum()
 
 
+def test_long_texts_are_joined_of_texts_with_one_label(folder):
+    whole, y_whole = load_text("agnews", folder)
+    texts, y = load_text("agnews_long", folder)
+    assert all(len(text.split()) >= 360 for text in texts)
+    assert 0 < len(texts) < len(whole) / 10
+    for label in (0, 1):
+        known = set(" ".join(whole[y_whole == label]).split())
+        assert all(set(text.split()) <= known for text in texts[y == label])
+
+
 def test_labelled_anomalies_are_not_in_the_test_set(folder):
     tested = split_text("agnews", folder, seed=3)[1]
     labelled = labelled_anomalies("agnews", folder, number=1, seed=3)
@@ -99,7 +109,7 @@ def test_a_file_that_is_not_there_is_named_with_its_source(tmp_path):
 
 
 def test_an_unknown_set_is_refused_with_the_known_ones(tmp_path):
-    with pytest.raises(SettingError, match="agnews, email"):
+    with pytest.raises(SettingError, match="agnews_long, email"):
         load_text("yelp", tmp_path)
     assert "sms" in text_names()
 

@@ -38,6 +38,7 @@ class TextEntry:
     normal: tuple[str, ...]
     anomaly: tuple[str, ...]
     anomalies: float | None = None
+    words: int | None = None
 
 
 def load_text(name: str, data: str | os.PathLike[str] | None = None) -> tuple[pd.Series[Any], Labels]:
@@ -54,14 +55,32 @@ def load_text(name: str, data: str | os.PathLike[str] | None = None) -> tuple[pd
     if strange:
         wanted = ", ".join([*entry.normal, *entry.anomaly])
         raise InputError(f"{path}: the label {entry.label!r} is {strange[0]!r} in one place; expected one of {wanted}")
+    if entry.words is not None:
+        texts, labels = _joined(texts, labels, entry.words)
     return pd.Series(texts, name=entry.text), np.isin(labels, entry.anomaly).astype(np.int8)
+
+
+def _joined(texts: list[str], labels: list[str], words: int) -> tuple[list[str], list[str]]:
+    """Texts of one label, one after the other, joined until they have this many words; what is over is left out.
+
+    >>> _joined(["a b", "x", "c", "d"], ["0", "1", "0", "0"], words=2)
+    (['a b', 'c d'], ['0', '0'])
+    """
+    articles: list[tuple[str, str]] = []
+    parts: dict[str, list[str]] = {}
+    for text, label in zip(texts, labels, strict=True):
+        part = parts.setdefault(label, [])
+        part.append(text)
+        if sum(len(one.split()) for one in part) >= words:
+            articles.append((" ".join(parts.pop(label)), label))
+    return [text for text, _ in articles], [label for _, label in articles]
 
 
 def text_names() -> list[str]:
     """The sets `load_text` knows, sorted.
 
     >>> text_names()
-    ['agnews', 'email', 'hdfs_test', 'hdfs_train', 'sms']
+    ['agnews', 'agnews_long', 'email', 'hdfs_test', 'hdfs_train', 'sms']
     """
     return sorted(_catalog())
 

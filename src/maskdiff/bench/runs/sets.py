@@ -32,6 +32,8 @@ ON_DEMAND: dict[str, Callable[[], LabelledTable]] = {"claims-large": lambda: dat
 TEXTS = ("sms", "email", "agnews")
 # Rows of symbols that are no text, and only when asked for by name.
 SEQUENCES = ("hdfs",)
+# News of one topic joined to long articles, and only when asked for by name.
+LONG_TEXTS = ("agnews_long",)
 
 
 def table_names(wanted: Iterable[str]) -> list[str]:
@@ -44,7 +46,7 @@ def table_names(wanted: Iterable[str]) -> list[str]:
 
 
 def text_names(wanted: Iterable[str]) -> list[str]:
-    """The sets of texts meant, in order, each once; "all" stands for every one but the sequences.
+    """The sets of texts meant, in order, each once; "all" stands for every one but sequences and long texts.
 
     "nlpad/FOLDER" is a set of NLP-ADBench's own files.
 
@@ -52,7 +54,7 @@ def text_names(wanted: Iterable[str]) -> list[str]:
     ['sms', 'email', 'agnews', 'nlpad/yelp_review']
     """
     named = list(wanted)
-    return _named(named, TEXTS, [*SEQUENCES, *(name for name in named if name.startswith(PREFIX))])
+    return _named(named, TEXTS, [*SEQUENCES, *LONG_TEXTS, *(name for name in named if name.startswith(PREFIX))])
 
 
 def _named(wanted: Iterable[str], known: Sequence[str], also: Iterable[str] = ()) -> list[str]:

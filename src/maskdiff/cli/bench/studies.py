@@ -17,6 +17,7 @@ LEARNED_ROWS = "results/more/learned-rows.jsonl"
 MORE_TABLES = "results/more/more-tables.jsonl"
 AUTHORS = "results/more/authors.jsonl"
 TEXT_SPEED = "results/more/text-speed.jsonl"
+TEXT_RUNTIME = "results/more/text-runtime.jsonl"
 FREE_TEXT = "results/more/free-text.jsonl"
 CELLS = "results/more/cells.jsonl"
 FIND = "results/more/find.jsonl"
@@ -192,6 +193,26 @@ def text_speed(
     output.note(f"the same weights score {faster:.1f} times as fast as in the plain implementation; see {out}")
 
 
+def text_runtime(
+    ctx: typer.Context,
+    data: Data = None,
+    name: Annotated[str, typer.Option("--set", help="sms, email, agnews, agnews_long or hdfs.")] = "sms",
+    rows: Annotated[int | None, typer.Option(min=60, help="Learn from only so many.")] = None,
+    scored: Annotated[int | None, typer.Option(min=10, help="Score only so many.")] = None,
+    busy: Annotated[int, typer.Option(min=0, help="So many other processes compute meanwhile.")] = 0,
+    out: Annotated[str, record_file(TEXT_RUNTIME)] = TEXT_RUNTIME,
+    device: Device = "auto",
+) -> None:
+    """Time the default on texts, and how each effort agrees with the whole grid."""
+    from maskdiff.bench.studies.text_runtime import RuntimeSettings, measure_text_runtime
+
+    output: Output = ctx.obj
+    record = measure_text_runtime(name, RuntimeSettings(rows, scored, busy), out, data=data, device=device)
+    output.facts(command="bench text-runtime", out=out)
+    each = ", ".join(f"{effort} {one['rows_per_second']:,.1f}" for effort, one in record["efforts"].items())
+    output.note(f"{record['n_train']:,} rows learned in {record['fit_seconds']:.1f} s; rows scored a second: {each}")
+
+
 def large_file(
     ctx: typer.Context,
     rows: Annotated[int, typer.Option(min=1, help="Rows to learn from.")] = 300_000,
@@ -228,6 +249,7 @@ STUDIES: dict[str, Callable[..., int | None]] = {
     "find": find,
     "authors": authors,
     "text-speed": text_speed,
+    "text-runtime": text_runtime,
     "large-file": large_file,
     "learned-rows": learned_rows,
     "speed": speed,
