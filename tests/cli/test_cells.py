@@ -120,7 +120,7 @@ def test_where_no_cell_is_reported_a_note_says_which_rate_would_report_some(fold
     rows.to_csv(tmp_path / "new.csv", index=False)
     request = ("suggest", folder / "model.maskdiff", tmp_path / "new.csv", "-o", tmp_path / "fixed.csv")
     said = call(*request)
-    assert said.out.startswith("no cell looks wrong by itself\n")
+    assert said.out.startswith("no cell is listed at a false-discovery rate of 10%\n")
     (rate,) = re.findall(r"--false-discovery-rate ([0-9.]+)\.\)", said.err)
     assert json.loads(call(*request, "--json", "--false-discovery-rate", rate).out)["odd_cells"] >= 5
 

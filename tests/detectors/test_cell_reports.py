@@ -231,6 +231,15 @@ def test_the_text_of_a_typo_says_more_than_the_rest_of_the_row(shops):
     assert (labels[likeliest[0]], labels[suggested[0]]) == ("Norway", "Sweden")
 
 
+def test_reasons_name_the_value_that_a_typo_looks_like_too(shops):
+    rows = SHOPS.head(1).assign(country="Swedem", currency="?", code="?", calls="?")
+    reasons = shops.explain(rows, top=5).set_index("column")
+    assert (reasons.loc["country", "expected"], reasons.loc["country", "note"]) == (
+        "Sweden",
+        "one letter away from Sweden",
+    )
+
+
 def test_a_look_alike_that_does_not_fit_the_row_is_not_suggested():
     meant = MeantValues.of([(3,)])
     expected, probability = meant.chosen(np.array([1]), np.array([0.95]), np.array([0.001]))

@@ -20,9 +20,12 @@ def cell_sentence(odd: OddCellCounts) -> str:
     >>> from maskdiff.jobs import OddCellCounts
     >>> cell_sentence(OddCellCounts(0.1, cells=37, rows=34))
     '37 cells in 34 rows look wrong (at most about 10% of them are fine)'
+    >>> cell_sentence(OddCellCounts(0.1, total=46_500, beyond=17, finest_rate=0.18))
+    'no cell is listed at a false-discovery rate of 10%'
     """
+    rate = f"a false-discovery rate of {percent(odd.false_discovery_rate)}"
     if not odd.cells:
-        return "no cell looks wrong by itself"
+        return "no cell looks wrong by itself" if _finest_rate(odd) is None else f"no cell is listed at {rate}"
     looks = "looks" if odd.cells == 1 else "look"
     promise = f"at most about {percent(odd.false_discovery_rate)} of them are fine"
     return f"{counted(odd.cells, 'cell')} in {counted(odd.rows, 'row')} {looks} wrong ({promise})"
@@ -39,11 +42,17 @@ def cell_facts(odd: OddCellCounts) -> dict[str, Any]:
 
 def note_few_cells(output: Output, odd: OddCellCounts) -> None:
     """Where no cell is reported though some are odder than any that calibrated: which rate would report them."""
-    enough = math.ceil(100 * odd.finest_rate) / 100
-    if odd.cells or enough > _HIGHEST_RATE:
+    enough = _finest_rate(odd)
+    if odd.cells or enough is None:
         return
     output.note(
         f"{counted(odd.beyond, 'cell')} of {odd.total:,} are odder than all calibration cells; with so few of these "
         f"up to {percent(enough)} of them may be fine: fit on more rows, or allow it. "
         f"(On the command line: --false-discovery-rate {enough:g}.)"
     )
+
+
+def _finest_rate(odd: OddCellCounts) -> float | None:
+    """The lowest rate in whole percent at which cells would be listed; None where that is not worth a note."""
+    enough = math.ceil(100 * odd.finest_rate) / 100
+    return enough if enough <= _HIGHEST_RATE else None

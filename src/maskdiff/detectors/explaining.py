@@ -57,13 +57,13 @@ class Explaining:
         come first that add most to the score.
 
         Columns: row (its place in X), column, value, contribution (what the cell adds to the score, in its unit),
-        share (of the row's score), surprise (nats), expected (the likeliest value given the rest of the row),
-        expected_probability, contradicts (the other one of two cells that are only odd together, such as "seats = 2",
-        if one of them is the row's first reason), oddity (what makes the row odd: it is "rare in itself", "odd in
-        context" or "far from everything"; the same for all cells of a row) and note (what else there is to say, such as
-        "largest seen 6517"; mostly nothing). The index holds the label of each cell's row, so that
-        `X.join(explanation)` finds it: the index of X in pandas, positions otherwise. Hand in what `judge(X)` returned
-        to save scoring the rows again.
+        share (of the row's score), surprise (nats), expected (what should be there: the likeliest value given the rest
+        of the row, for a typo the value it looks like), expected_probability, contradicts (the other one of two cells
+        that are only odd together, such as "seats = 2", if one of them is the row's first reason), oddity (what makes
+        the row odd: it is "rare in itself", "odd in context" or "far from everything"; the same for all cells of a row)
+        and note (what else there is to say, such as "largest seen 6517"; mostly nothing). The index holds the label of
+        each cell's row, so that `X.join(explanation)` finds it: the index of X in pandas, positions otherwise. Hand in
+        what `judge(X)` returned to save scoring the rows again.
         """
         if top < 1:
             raise SettingError(f"top must be at least 1; got {top}.")
@@ -75,7 +75,8 @@ class Explaining:
         values = self._shown_values(X, cells.row, cells.field, verdicts.codes)
         notes = self.encoder_.notes(X, cells.row, cells.field)
         contradicts = self._contradicts(X, cells, verdicts)
-        table = self._explanation(cells, verdicts.surprise, verdicts.codes, values, notes, contradicts)
+        expected = self.suggested_codes(X, verdicts.codes, cells)
+        table = self._explanation(cells, verdicts.surprise, verdicts.codes, expected, values, notes, contradicts)
         table["oddity"] = "" if verdicts.oddity is None else verdicts.oddity[cells.row]
         return labelled(table, verdicts.labels)
 
@@ -129,14 +130,14 @@ class Explaining:
         cells: OddCells,
         surprise: FloatArray,
         codes: Codes,
+        expected: tuple[NDArray[np.int64], FloatArray],
         values: Sequence[str],
         notes: Sequence[str] | None = None,
         contradicts: Sequence[str] | None = None,
     ) -> Any:
-        """These cells as a table, with what was expected in their places."""
-        expected, probability = self.expected_codes(codes, cells)
-        says = self._says_something(codes, cells, expected, probability)
-        return explanation_table(cells, surprise, expected, probability, codes, values, notes, contradicts, says)
+        """These cells as a table, with the codes expected in their places and their probabilities."""
+        says = self._says_something(codes, cells, *expected)
+        return explanation_table(cells, surprise, *expected, codes, values, notes, contradicts, says)
 
     def _says_something(
         self, codes: Codes, cells: CellPlaces, expected: NDArray[np.int64], probability: FloatArray
@@ -148,6 +149,10 @@ class Explaining:
         """The code expected in each of these cells, given the rest of its row, and that code's probability."""
         hides: dict[str, Any] = {"mask_rate": self._mask_rate, "device": self.torch_device()}
         return expected_codes(self.reconstructor_, codes, cells, **hides)
+
+    def suggested_codes(self, X: Any, codes: Codes, cells: CellPlaces) -> tuple[NDArray[np.int64], FloatArray]:
+        """The code that should be in each of these cells of X, and its probability: here the one expected."""
+        return self.expected_codes(codes, cells)
 
     def own_probability(self, codes: Codes, cells: CellPlaces) -> FloatArray:
         """The probability of the code that is in each of these cells, given the rest of its row."""

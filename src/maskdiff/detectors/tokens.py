@@ -192,7 +192,7 @@ class TokenDetector(Detector):
         row, spans = codes.row[cells.row], groups.spans(codes, cells.row, cells.field)
         values = codes.tokens.slices(row, spans)
         surprise = groups.combine(verdicts.surprise, np.maximum)
-        table = self._explanation(cells, surprise, codes, values)
+        table = self._explanation(cells, surprise, codes, self.expected_codes(codes, cells), values)
         table["row"] = row
         places = {"position": codes.start[cells.row] + cells.field, "start": spans[:, 0], "end": spans[:, 1]}
         for at, name in enumerate(self.encoder_.places, start=2):

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from maskdiff.codes import BoolArray, Codes, FloatArray
 from maskdiff.explanations.odd_cells import OddCells
 from maskdiff.masking import as_rows
-from maskdiff.reconstructors.base import Reconstructor, abilities
+from maskdiff.reconstructors.asked import log_odds_of
+from maskdiff.reconstructors.base import Reconstructor
 
 # How many of a row's reasons are compared with the first.
 MOST_COMPARED = 5
@@ -92,7 +93,7 @@ def _log_odds(
     reconstructor: Reconstructor, codes: Codes, row: Fields, fields: Fields, rate: float, device: Any, at_once: int
 ) -> FloatArray:
     """How much likelier another value is in two cells of a row, with both hidden, in nats, (P, 2)."""
-    ask, width = abilities(reconstructor).log_odds, codes.values.shape[1]
+    ask, width = log_odds_of(reconstructor), codes.values.shape[1]
     answer = np.empty(fields.shape)
     step = max(1, at_once // max(width, 1))
     for at in range(0, len(row), step):
@@ -101,6 +102,5 @@ def _log_odds(
         pair = torch.from_numpy(fields[here]).to(device)
         hidden = torch.nn.functional.one_hot(pair, width).sum(dim=1).bool().unsqueeze(1)
         views = rows.views(hidden, torch.full((1, 1), rate, device=device))
-        odds = reconstructor.most_likely(views)[1] - reconstructor.log_prob(views) if ask is None else ask(views)
-        answer[here] = odds[:, 0].gather(1, pair).double().cpu().numpy()
+        answer[here] = ask(views)[:, 0].gather(1, pair).double().cpu().numpy()
     return answer
