@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -173,3 +174,18 @@ def test_in_parallel_every_run_is_recorded_once(tmp_path: Path) -> None:
     records = run_all(RUNS, tmp_path / "out.jsonl", execute, jobs=2, device="cpu", say=quiet)
     assert sorted(record["seed"] for record in records) == [0, 1, 2]
     assert {record["error"] for record in records} == {"not this time"}
+
+
+def never_ends(run: Run) -> Record:
+    time.sleep(600)
+    raise AssertionError("it should have been stopped")
+
+
+def test_a_run_over_the_limit_is_stopped_and_recorded_as_such(tmp_path: Path) -> None:
+    (record,) = run_all(RUNS[:1], tmp_path / "out.jsonl", never_ends, limit=0.5, device="cpu", say=quiet)
+    assert (record["status"], record["error"], record["stopped_after"]) == ("failed", "stopped after 0.5 s", 0.5)
+
+
+def test_a_limit_that_is_no_time_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="limit must be above 0"):
+        run_all(RUNS, tmp_path / "out.jsonl", succeed, limit=0)

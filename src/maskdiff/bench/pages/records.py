@@ -24,10 +24,16 @@ class RecordFolder:
             raise DataNotFoundError(f"there are no files of records (*.jsonl) in the folder {str(folder)!r}.")
         notes = self.folder / "notes.toml"
         self.notes: dict[str, str] = tomllib.loads(notes.read_text(encoding="utf-8")) if notes.exists() else {}
-        self.records = {path.stem: _finished(path) for path in paths}
+        found = {path.stem: latest(read_records(path)) for path in paths}
+        self.records = {name: [one for one in own if one["status"] == "ok"] for name, own in found.items()}
+        self._stopped = {name: [one for one in own if "stopped_after" in one] for name, own in found.items()}
 
     def __getitem__(self, name: str) -> list[Record]:
         return self.records.get(name, [])
+
+    def stopped(self, name: str) -> list[Record]:
+        """The runs that took longer than they were allowed to."""
+        return self._stopped.get(name, [])
 
     def note(self, name: str) -> str:
         """What a reader has to know of a file of records; nothing where there is no note."""
@@ -36,7 +42,3 @@ class RecordFolder:
     def of(self, *names: str) -> list[Record]:
         """The records of several files, one after the other."""
         return [record for name in names for record in self[name]]
-
-
-def _finished(path: Path) -> list[Record]:
-    return [record for record in latest(read_records(path)) if record["status"] == "ok"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from maskdiff.bench.pages.records import RecordFolder
 from maskdiff.bench.pages.text_blocks import command, grid, pair, places, seconds, section, times
 from maskdiff.bench.published.values import published_seconds
@@ -69,21 +71,29 @@ def authors(records: list[Record], own: list[Record], note: str) -> str:
     )
 
 
-def every_method(title: str, records: list[Record], shell: str, note: str, *, beside: bool = False) -> str:
-    """All methods, on all sets that were timed; with the published seconds where wanted."""
+def every_method(
+    title: str,
+    records: list[Record],
+    shell: str,
+    note: str,
+    *,
+    stopped: Iterable[Record] = (),
+    beside: dict[str, str] | None = None,
+) -> str:
+    """All methods, on all sets that were timed; `beside` says which published sets' seconds stand beside which."""
     if not records:
         return ""
     names = list(dict.fromkeys(record["set"] for record in records))
     by_set = {name: on(records, name) for name in names}
-    known = _published(names[0]) if beside else {}
+    longer = {(record["method"], record["set"]): f"over {record['stopped_after']:g} s" for record in stopped}
+    known = {name: _published(name) for name in beside or {}}
     lines = []
-    for method in by_set[names[0]]:
-        cells = [
-            seconds(by_set[name][method][step]) if method in by_set[name] else "" for name in names for step in STEPS
-        ]
-        lines.append([method, *cells, *(known.get((method, step), "") for step in STEPS if beside)])
+    quickest_first = [*by_set[names[0]], *(record["method"] for record in [*records, *stopped])]
+    for method in dict.fromkeys(quickest_first):
+        cells = [_cell(by_set[name].get(method), step, longer.get((method, name))) for name in names for step in STEPS]
+        lines.append([method, *cells, *(known[name].get((method, step), "") for name in known for step in STEPS)])
     head = [f"{name}: {step.split('_')[0]}" for name in names for step in STEPS]
-    head += [f"published, {names[0]}: {step.split('_')[0]}" for step in STEPS if beside]
+    head += [f"published, {shown}: {step.split('_')[0]}" for shown in (beside or {}).values() for step in STEPS]
     return section(
         title,
         f"Seconds on {places(records)}, {records[0]['threads']} thread, one method after the other in one run. "
@@ -91,6 +101,12 @@ def every_method(title: str, records: list[Record], shell: str, note: str, *, be
         command(shell),
         grid(["method", *head], lines),
     )
+
+
+def _cell(record: Record | None, step: str, longer: str | None) -> str:
+    if record is not None:
+        return seconds(record[step])
+    return (longer if step == STEPS[0] else "") if longer else "not run"
 
 
 def _published(set_name: str) -> dict[tuple[str, str], str]:
@@ -227,12 +243,23 @@ def speed_page(records: RecordFolder) -> list[str]:
     """The blocks of the page."""
     one_thread = "OMP_NUM_THREADS=1 maskdiff bench runtime --data DIR --device cpu --out results/runtime.jsonl"
     gpu = "maskdiff bench runtime --data DIR --device cuda --out results/more/runtime-gpu.jsonl"
+    large = (
+        "maskdiff bench runtime --sets claims-large --limit 100 --device cuda --out results/more/runtime-large.jsonl"
+    )
     return [
         "Every method is fitted on 500 rows first, so that what a library loads when it is first used is not counted.",
         idle(records["runtime-idle"], records.note("runtime-idle")),
         authors(records["authors"], records["runtime"], records.note("authors")),
         every_method("Every method on one thread", records["runtime"], one_thread, records.note("runtime")),
-        every_method("Every method on a GPU", records["runtime-gpu"], gpu, records.note("runtime-gpu"), beside=True),
+        every_method(
+            *("Every method on a GPU", records["runtime-gpu"], gpu, records.note("runtime-gpu")),
+            beside={"bank": "bank"},
+        ),
+        every_method(
+            *("As many rows as Vehicle Claims", records["runtime-large"], large, records.note("runtime-large")),
+            stopped=records.stopped("runtime-large"),
+            beside={"claims-large": "Vehicle Claims"},
+        ),
         text_runtimes(records["text-runtime"], records.note("text-runtime")),
         texts(records["text-speed"]),
         large_files(records["large-file"]),

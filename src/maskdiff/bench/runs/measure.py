@@ -92,6 +92,11 @@ def failure(run: Run, device: str, error: BaseException | str) -> Record:
     return {**identity(run, device), "status": "failed", "error": reason}
 
 
+def stopped_run(run: Run, device: str, limit: float | None) -> Record:
+    """The record of a run that was stopped because it took longer than `limit` seconds."""
+    return {**failure(run, device, f"stopped after {limit:g} s"), "stopped_after": limit}
+
+
 def identity(run: Run, device: str) -> Record:
     """Which run it was, and what it ran on."""
     return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures import TimeoutError as FutureTimeout
 from concurrent.futures.process import BrokenProcessPool
 from queue import SimpleQueue
 from typing import TypeVar
@@ -16,9 +17,18 @@ Result = TypeVar("Result")
 
 
 def in_processes(
-    given: Sequence[Given], execute: Callable[[Given], Result], jobs: int, died: Callable[[Given], Result]
+    given: Sequence[Given],
+    execute: Callable[[Given], Result],
+    jobs: int,
+    died: Callable[[Given], Result],
+    *,
+    limit: float | None = None,
+    stopped: Callable[[Given], Result] | None = None,
 ) -> Iterator[Result]:
-    """Results as they come from `jobs` processes; one that dies takes only its own call with it, which gives `died`."""
+    """Results as they come from `jobs` processes; one that dies takes only its own call with it, which gives `died`.
+
+    A call that takes longer than `limit` seconds is ended, and gives `stopped`.
+    """
     idle: SimpleQueue[ProcessPoolExecutor] = SimpleQueue()
     for _ in range(jobs):
         idle.put(_process(jobs))
@@ -26,11 +36,11 @@ def in_processes(
     def in_own_process(one: Given) -> Result:
         process = idle.get()
         try:
-            return process.submit(execute, one).result()
-        except BrokenProcessPool:
-            process.shutdown()
+            return process.submit(execute, one).result(limit)
+        except (BrokenProcessPool, FutureTimeout) as error:
+            _end(process)
             process = _process(jobs)
-            return died(one)
+            return stopped(one) if stopped is not None and isinstance(error, FutureTimeout) else died(one)
         finally:
             idle.put(process)
 
@@ -50,6 +60,13 @@ def _process(jobs: int) -> ProcessPoolExecutor:
     # Fresh interpreters: a forked process cannot use CUDA, nor torch's threads.
     fresh = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(1, mp_context=fresh, initializer=_share_cores, initargs=(jobs,))
+
+
+def _end(process: ProcessPoolExecutor) -> None:
+    """End a process in the middle of what it does."""
+    for worker in list((process._processes or {}).values()):
+        worker.kill()
+    process.shutdown(cancel_futures=True)
 
 
 def _share_cores(jobs: int) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import product
 
-from maskdiff.bench.runs.measure import Record, Run, failure
+from maskdiff.bench.runs.measure import Record, Run, failure, stopped_run
 from maskdiff.bench.runs.processes import in_processes
 from maskdiff.bench.runs.records import RecordFile, latest, run_of
 from maskdiff.bench.runs.tasks import Study, execute
@@ -36,6 +36,7 @@ def run_bench(
     seeds: Iterable[int] = range(5),
     device: str = "auto",
     jobs: int = 1,
+    limit: float | None = None,
     say: Say | None = None,
     execute: Callable[..., Record] = execute,
     outcome: Outcome = roc_and_pr,
@@ -45,11 +46,14 @@ def run_bench(
     Runs that `out` already holds a result of are skipped, those that failed are tried again. `say` gets a line for
     every run that ends (standard error unless given). Returns the latest record of each of these runs.
 
+    A run that takes longer than `limit` seconds, the start of its process included, is stopped and recorded as such.
+
     `execute(run, task=, device=)` does one run, and `outcome` says in a few words what it gave: see `tasks.execute`.
     """
     runs = [Run(*each) for each in product(task.set_names(sets), task.method_names(methods), seeds)]
     executed = partial(execute, task=task, device=device)
-    return run_all(runs, out, executed, task=task.name, jobs=jobs, device=device, say=say, outcome=outcome)
+    settings = {"task": task.name, "jobs": jobs, "limit": limit, "device": device, "say": say, "outcome": outcome}
+    return run_all(runs, out, executed, **settings)  # type: ignore[arg-type]
 
 
 def run_all(
@@ -59,11 +63,14 @@ def run_all(
     *,
     task: str = "tables",
     jobs: int = 1,
+    limit: float | None = None,
     device: str = "auto",
     say: Say | None = None,
     outcome: Outcome = roc_and_pr,
 ) -> list[Record]:
-    """Execute the runs `out` has no result of, `jobs` at a time."""
+    """Execute the runs `out` has no result of, `jobs` at a time, none for longer than `limit` seconds."""
+    if limit is not None and not limit > 0:
+        raise SettingError(f"limit must be above 0 seconds; got {limit}.")
     if jobs < 1:
         raise SettingError(f"jobs must be at least 1; got {jobs}.")
     file = RecordFile(out)
@@ -71,7 +78,9 @@ def run_all(
     left = [run for run in runs if run not in done]
     progress = _Reports(len(runs), TimeLeft(left, file.records, jobs), say or _to_stderr, outcome)
     died = partial(failure, device=device, error=_DIED)
-    results = map(execute, left) if jobs == 1 else in_processes(left, execute, jobs, died)
+    stopped = partial(stopped_run, device=device, limit=limit)
+    alone = jobs == 1 and limit is None
+    results = map(execute, left) if alone else in_processes(left, execute, jobs, died, limit=limit, stopped=stopped)
     for record in results:
         file.add({"task": task, **record})
         progress.report(record)

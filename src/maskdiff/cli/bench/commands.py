@@ -69,13 +69,16 @@ def runtime(
     data: Data = None,
     sets: Sets = ["bank", "claims"],  # noqa: B006
     methods: Methods = ["all"],  # noqa: B006
+    limit: Annotated[
+        float | None, typer.Option(min=1, metavar="SECONDS", help="Stop a method on a data set after so long.")
+    ] = None,
     out: Annotated[str, record_file("results/runtime.jsonl")] = "results/runtime.jsonl",
     device: Device = "auto",
 ) -> int:
     """Time methods on the same rows, one after the other."""
     from maskdiff.bench.runs.tasks import runtime as task
 
-    return measure(ctx.obj, task(data), out, sets=sets, methods=methods, seeds=range(1), device=device)
+    return measure(ctx.obj, task(data), out, sets=sets, methods=methods, seeds=range(1), device=device, limit=limit)
 
 
 @bench.command()
