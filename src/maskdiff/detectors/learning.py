@@ -28,6 +28,7 @@ from maskdiff.objectives import as_objective
 from maskdiff.progress import Callback, listening, renamed
 from maskdiff.reconstructors import abilities
 from maskdiff.training import CheckpointStore
+from maskdiff.training.side_by_side import side_by_side
 
 # The name of the source of evidence that every detector has.
 MAIN = "reconstructor"
@@ -188,12 +189,18 @@ class Learner(Efforts, Updates, Configured):
         splits, choice, found = fold_splits(n_rows, self.seed), None, []
         cells: list[Any] = []
         with listening(self.progress) as callback:
-            for number, split in enumerate(splits, start=1):
-                part, last = renamed(callback, f"{{}}, part {number} of {len(splits)}"), number == len(splits)
-                codes, _, held_out = self._encode(batches, split)
-                stored = checkpoint if last else None
-                self.reconstructor_ = self._fit_reconstructor(reconstructor, codes, held_out, part, stored)
-                choice = self._choose(codes, held_out) if number == 1 else choice
+            parts = [renamed(callback, f"{{}}, part {number} of {len(splits)}") for number in range(1, len(splits) + 1)]
+            folds = [(*self._encode(batches, split), self.encoder_, self._unseen) for split in splits]
+
+            def learn(number: int, report: Callback | None) -> Any:
+                codes, _, held_out, *_ = folds[number]
+                stored = checkpoint if number == len(folds) - 1 else None
+                return self._fit_reconstructor(reconstructor, codes, held_out, report, stored)
+
+            learned = side_by_side(learn, parts, threads=self.torch_device().type == "cpu")
+            for (codes, _, held_out, encoder, unseen), model, part in zip(folds, learned, parts, strict=True):
+                self.encoder_, self._unseen, self.reconstructor_ = encoder, unseen, model
+                choice = self._choose(codes, held_out) if choice is None else choice
                 evidence = self._evidence(codes, choice)
                 found.append(evidence.term_scores(held_out, stage="calibrating", callback=part))
                 cells.append(self._fold_cells(evidence, held_out, part))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import torch
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 from torch.nn import functional
 
 from maskdiff.codes import Schema
@@ -38,11 +38,14 @@ class ByteDropout(nn.Module):
     def __init__(self, probability: float) -> None:
         super().__init__()
         self.below = round(256 * probability)
+        # What it draws from while it is trained; None: torch's global generator.
+        self.generator: Generator | None = None
 
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or not self.below:
             return x
-        words = torch.empty(-(-x.numel() // 8), dtype=torch.int64, device=x.device).random_(-(2**63), None)
+        words = torch.empty(-(-x.numel() // 8), dtype=torch.int64, device=x.device)
+        words.random_(-(2**63), None, generator=self.generator)
         kept = words.view(torch.uint8)[: x.numel()].view(x.shape) >= self.below
         return x * (kept * (256 / (256 - self.below)))
 
@@ -78,6 +81,10 @@ class MaskedMLP(nn.Module):
         self.hidden = nn.ModuleList(nn.Linear(width, width) for _ in range(layers - 1))
         self.dropout = ByteDropout(dropout)
         self.head = nn.Linear(width, self.layout.size)
+
+    def draw_from(self, generator: Generator | None) -> None:
+        """Let dropout draw its numbers from this generator; None: from torch's global one."""
+        self.dropout.generator = generator
 
     def code_places(self, field: int, codes: Tensor) -> Tensor:
         """Where codes of this field are among the positions."""

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from maskdiff.codes import Codes
 from maskdiff.training.adamw import Optimiser
@@ -35,6 +35,7 @@ class RunState:
     optimiser: Optimiser
     batches: ShuffledBatches
     device: torch.device
+    dropout: Generator | None = None
     held_out_losses: list[float] = field(default_factory=list)
 
     def to_tensors(self, step: int) -> dict[str, Tensor]:
@@ -45,7 +46,8 @@ class RunState:
             state |= {f"{name}.{key}": part for key, part in module.state_dict().items()}
         if self.device.type == "cuda":
             state["dropout_cuda"] = torch.cuda.get_rng_state(self.device)
-        state |= {"dropout": torch.get_rng_state(), "generator": self.batches.generator.get_state()}
+        dropout = torch.get_rng_state() if self.dropout is None else self.dropout.get_state()
+        state |= {"dropout": dropout, "generator": self.batches.generator.get_state()}
         losses = torch.tensor(self.held_out_losses, dtype=torch.float64)
         return state | {"order": self.batches.order, "losses": losses, "step": torch.tensor(step)}
 
@@ -60,7 +62,7 @@ class RunState:
         self.optimiser.load_state_dict(moments)
         if self.device.type == "cuda":
             torch.cuda.set_rng_state(state["dropout_cuda"], self.device)
-        torch.set_rng_state(state["dropout"])
+        (torch.set_rng_state if self.dropout is None else self.dropout.set_state)(state["dropout"])
         self.batches.generator.set_state(state["generator"])
         self.batches.order = state["order"]
         self.held_out_losses[:] = state["losses"].tolist()

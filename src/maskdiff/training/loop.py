@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from threading import Lock
 from typing import TypeVar
 
 import torch
@@ -28,13 +29,15 @@ from maskdiff.training.settings import Training
 
 _SMALL_NETWORK = 1_000_000
 _HELD_OUT_ROWS = 1000
+# The global generator has one state for all threads.
+_ONE_AT_A_TIME = Lock()
 
 Made = TypeVar("Made")
 
 
 def seeded(seed: int, make: Callable[[], Made]) -> Made:
     """What `make` makes from the global generator, started at this seed and put back as it was."""
-    with torch.random.fork_rng(devices=[]):
+    with _ONE_AT_A_TIME, torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)  # the CPU's, where weights start; devices keep theirs
         return make()
 
@@ -65,7 +68,6 @@ def train(
     optimiser = _adamw(network, settings, recordable=record is not None)
     average = copy.deepcopy(network).eval().requires_grad_(False) if settings.average else None
     trained = average or network
-    state = RunState(network, average, optimiser, batches, device)
     # Where nobody is shown the loss and it decides nothing, it is not computed.
     wanted = callback is not None or settings.tunes
     held_out_loss = _held_out_loss(held_out, objective, schedule, seed, device) if wanted else None
@@ -73,9 +75,8 @@ def train(
     take_step = eager_step if record is None else replay_packed(eager_step, record, codes, device)
     n_steps = settings.stop.steps(len(codes), batches.mean_size)
     run = "" if checkpoint is None else run_name(network, codes, device, settings, objective, schedule, seed)
-    rng = torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
-    with rng, side_stream(device), _threads_for(network, device):
-        torch.manual_seed(seed)  # dropout has no generator of its own
+    with _drawing(network, seed, device) as dropout, side_stream(device), _threads_for(network, device):
+        state = RunState(network, average, optimiser, batches, device, dropout)
         stored = None if checkpoint is None else checkpoint.load(run)
         done = 0 if stored is None else state.restore(stored)
         for step in range(done + 1, n_steps + 1):
@@ -169,6 +170,25 @@ def _follow(average: nn.Module, network: nn.Module, decay: float, step: int) -> 
     """Move the averaged weights towards the network's; early on faster, so that the first ones are forgotten."""
     weight = 1 - min(decay, step / (step + 10))
     torch._foreach_lerp_(list(average.parameters()), [p.detach() for p in network.parameters()], weight)
+
+
+@contextmanager
+def _drawing(network: nn.Module, seed: int, device: torch.device) -> Iterator[Generator | None]:
+    """What dropout draws its numbers from: a generator of the network's own where a CPU network takes one, so that
+    several can be trained side by side; else None, torch's global ones, which are put back as they were.
+    """
+    draw_from = getattr(network, "draw_from", None)
+    if draw_from is None or device.type != "cpu":
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            torch.manual_seed(seed)
+            yield None
+        return
+    generator = Generator().manual_seed(seed)
+    draw_from(generator)
+    try:
+        yield generator
+    finally:
+        draw_from(None)
 
 
 @contextmanager

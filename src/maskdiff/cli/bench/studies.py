@@ -20,6 +20,7 @@ TEXT_SPEED = "results/more/text-speed.jsonl"
 TEXT_RUNTIME = "results/more/text-runtime.jsonl"
 FREE_TEXT = "results/more/free-text.jsonl"
 CELLS = "results/more/cells.jsonl"
+EFFORTS = "results/more/efforts.jsonl"
 FIND = "results/more/find.jsonl"
 LARGE_FILE = "results/more/large-file.jsonl"
 
@@ -156,6 +157,23 @@ def find(
     return measure(ctx.obj, study.OneFile(data, part), out, sets=sets, methods=methods, **settings)
 
 
+def efforts(
+    ctx: typer.Context,
+    data: Data = None,
+    sets: Sets = ["all"],  # noqa: B006
+    seeds: Seeds = 3,
+    out: Annotated[str, record_file(EFFORTS)] = EFFORTS,
+    device: Device = "auto",
+    jobs: Jobs = 1,
+) -> int:
+    """Judge tables with every effort, and measure how alarms and ranking differ from those of the whole grid."""
+    from maskdiff.bench.studies.efforts import Efforts, agreement, execute_efforts
+
+    settings: dict[str, Any] = {"seeds": range(seeds), "device": device, "jobs": jobs}
+    how: dict[str, Any] = {"execute": execute_efforts, "outcome": agreement}
+    return measure(ctx.obj, Efforts(data), out, sets=sets, methods=["default"], **settings, **how)
+
+
 def authors(
     ctx: typer.Context,
     checkout: Annotated[str, typer.Argument(metavar="CHECKOUT", help="The folder with the authors' published code.")],
@@ -247,6 +265,7 @@ STUDIES: dict[str, Callable[..., int | None]] = {
     "more-tables": more_tables,
     "cells": cells,
     "find": find,
+    "efforts": efforts,
     "authors": authors,
     "text-speed": text_speed,
     "text-runtime": text_runtime,
