@@ -94,21 +94,23 @@ def cluster(shared_cluster: tuple[str, Path]) -> Iterator[str]:
 @pytest.fixture
 def without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs run in this process, one unit of work after the other, on what looks like Ray to them."""
-    from maskdiff.distributed import file_scoring
+    from maskdiff.distributed import file_scoring, fitting
     from maskdiff.distributed.cluster import ClusterOptions
 
     @contextlib.contextmanager
     def connected(options: ClusterOptions) -> Iterator[Any]:
         yield stand_in()
 
-    monkeypatch.setattr(file_scoring, "connected", connected)
+    for door in (file_scoring, fitting):
+        monkeypatch.setattr(door, "connected", connected)
     monkeypatch.setattr(ClusterOptions, "n_workers", lambda self: 2)
 
 
 def stand_in() -> Any:
     """What a job needs of Ray."""
     data = SimpleNamespace(from_items=StandInData, ActorPoolStrategy=lambda **sizes: None)
-    return SimpleNamespace(put=lambda value: value, data=data)
+    here = {"put": lambda value: value, "get": lambda value: value, "cluster_resources": dict}
+    return SimpleNamespace(**here, data=data, remote=lambda **settings: lambda call: SimpleNamespace(remote=call))
 
 
 class StandInData:

@@ -50,8 +50,13 @@ def fit(
     effort: options.Effort = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a training that was interrupted.")] = False,
     checkpoint_seconds: options.CheckpointSeconds = 10.0,
+    sample: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Rows that a cluster trains on.", rich_help_panel="Cluster"),
+    ] = None,
     threads: options.Threads = None,
     *,
+    cluster: groups.Cluster,
     detector: groups.Detector,
     columns: groups.Columns,
     reading: groups.Reading,
@@ -75,20 +80,25 @@ def fit(
     )
     checkpoint = Checkpoint(f"{out}.checkpoint", resume=resume, seconds=checkpoint_seconds)
     with output.progress() as progress, saying_how_to_resume(checkpoint, output):
-        summary = fit_summary(
-            rows,
-            out,
-            detector=settings,
-            columns=columns,
-            labels=_labels(label, normal),
-            reading=reading,
-            checkpoint=checkpoint,
-            callback=progress or None,
-            force=force,
-        )
+        given: dict[str, Any] = {"detector": settings, "columns": columns, "labels": _labels(label, normal)}
+        given |= {"reading": reading, "callback": progress or None, "force": force}
+        if cluster is None:
+            summary = fit_summary(rows, out, checkpoint=checkpoint, **given)
+        else:
+            from maskdiff.distributed import fit_files
+
+            given |= {} if sample is None else {"sample": sample}
+            summary = fit_files(
+                rows, out, cluster=cluster, resume=resume, checkpoint_seconds=checkpoint_seconds, **given
+            )
     output.skipped(summary.skipped)
     output.left_out(summary.empty)
     _show(output, summary, out, checkpoint.resumed_at, time.monotonic() - began)
+
+
+def _size(out: str) -> str:
+    """How large a model is, where it is a file on this machine."""
+    return f" ({Path(out).stat().st_size / 1000:,.0f} kB)" if Path(out).is_file() else ""
 
 
 def _labels(column: str | None, normal: list[str] | None) -> Labels | None:
@@ -134,7 +144,7 @@ def _show(output: Output, summary: FitSummary, out: str, resumed_at: int | None,
         f"learned from {counted(summary.rows, 'row')} of {printable(summary.source)} in {seconds:.1f} s{begun}",
         f"alarm above a score of {threshold:.4g}{or_one_cell(detector.cell_threshold())}: "
         f"at most {percent(rate)} of normal rows (calibrated on {counted(held_out, 'row')})",
-        f"wrote {printable(out)} ({Path(out).stat().st_size / 1000:,.0f} kB)",
+        f"wrote {printable(out)}{_size(out)}",
     )
 
 

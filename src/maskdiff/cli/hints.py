@@ -33,6 +33,7 @@ HINTS = {
     "quote": "--quote none, or --quote '\"'",
     "resume": "without --resume",
     "row": "--row 17 or --where claim_id=17",
+    "sample": "--sample N",
     "separator": '--separator " "',
     "sequence": "--sequence NAME",
     "sheet": "--sheet NAME",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,9 +14,19 @@ from maskdiff.detectors.learning import Batches
 from maskdiff.detectors.split import RowSplit, in_step
 from maskdiff.detectors.text_evidence import HeldTexts
 from maskdiff.detectors.updating.unseen_cells import UnseenCells
+from maskdiff.encoders.table.column_types.base import Found
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.outlying import OutlyingNumbers
 from maskdiff.encoders.table.statistics import TableStatistics
+from maskdiff.training import CheckpointStore
+
+
+@dataclass(frozen=True, eq=False)
+class OtherRows:
+    """What is known of rows without having them: what the columns of all rows stand for, and statistics of these."""
+
+    text_types: Mapping[str, Found]
+    statistics: TableStatistics
 
 
 class TableReading:
@@ -23,8 +34,26 @@ class TableReading:
 
     seed: int
     encoder_: Any
+    fit_batches: Any
     _text_types: Any
     _unseen: Any
+    # What other machines found out about rows that are not among the batches.
+    _other_rows: OtherRows | None = None
+
+    def fit_sample(
+        self, batches: Batches, n_rows: int, others: OtherRows, *, checkpoint: CheckpointStore | None = None
+    ) -> Self:
+        """Learn from a uniform sample of a table's rows, and from what is known of all `others`.
+
+        The encoder learns from all rows that neither tune nor calibrate; what is trained, compared with and
+        calibrated are rows of the sample. Otherwise as `fit_batches`.
+        """
+        self._other_rows = others
+        try:
+            fitted: Self = self.fit_batches(batches, n_rows, checkpoint=checkpoint)
+            return fitted
+        finally:
+            del self._other_rows
 
     def _new_encoder(self) -> TableEncoder:
         """An encoder with the detector's settings."""
@@ -32,6 +61,9 @@ class TableReading:
 
     def _look(self, batches: Batches, n_rows: int | None) -> int:
         """What columns of texts stand for is decided by all rows, those that calibrate too."""
+        if self._other_rows is not None and n_rows is not None:
+            self._text_types = self._other_rows.text_types
+            return n_rows
         recognition = self._new_encoder().recognition()
         for rows in batches():
             recognition.add(rows)
@@ -70,6 +102,8 @@ class TableReading:
             statistics.add(rows.take(chosen))
             # Which columns are row ids is decided by all rows; see `encoders.table.keys` for why that is no leak.
             statistics.watch(rows.take(~chosen))
+        if self._other_rows is not None:
+            statistics.merge(self._other_rows.statistics)
         self.encoder_ = encoder.fit_statistics(statistics)
         # In the order of the split, each part is a view of one array, and nothing is held twice.
         values = np.empty((len(place), len(self.encoder_.schema_)), dtype=self.encoder_.schema_.code_dtype)

@@ -1,6 +1,7 @@
 """The same detectors on a Ray cluster, for tables that one machine cannot hold or would take too long for.
 
     score(detector, ray.data.read_parquet("s3://bucket/claims/"))          # a dataset in, a dataset out
+    fit_files("big/*.parquet", "claims.maskdiff")                          # learns from all rows, trains on a sample
     score_files("claims.maskdiff", "in/*.parquet", "out/")                 # files in, files out; goes on after faults
 
 Rows are scored by `maskdiff.jobs`, as on one machine: same columns, same values. Needs `pip install "maskdiff[ray]"`.
@@ -10,5 +11,6 @@ from maskdiff.distributed.cluster import ClusterOptions
 from maskdiff.distributed.dataset_scoring import score
 from maskdiff.distributed.file_scoring import score_files
 from maskdiff.distributed.files_summary import FilesSummary
+from maskdiff.distributed.fitting import fit_files
 
-__all__ = ["ClusterOptions", "FilesSummary", "score", "score_files"]
+__all__ = ["ClusterOptions", "FilesSummary", "fit_files", "score", "score_files"]

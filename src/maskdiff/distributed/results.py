@@ -35,13 +35,13 @@ def stop_if_fatal(results: Sequence[Recorded]) -> None:
             )
 
 
-def failure(failed: Sequence[Recorded], n_parts: int) -> InputError:
+def failure(failed: Sequence[Recorded], n_parts: int, verb: str = "scored") -> InputError:
     """The error about files that could not be scored, once all others are done."""
     named = " ".join(str(one.error) for one in failed[:_NAMED])
     more = f" And {len(failed) - _NAMED:,} more." if len(failed) > _NAMED else ""
     files = "file or part" if len(failed) == 1 else "files or parts"
     return InputError(
-        f"{len(failed):,} of {n_parts:,} {files} could not be scored: {named}{more} The others are done: mend these "
-        "or take them away, and run the same again.",
+        f"{len(failed):,} of {n_parts:,} {files} could not be {verb}: {named}{more} The others are fine: mend "
+        "these or take them away, and run the same again.",
         setting=failed[0].setting,
     )

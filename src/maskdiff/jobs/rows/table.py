@@ -48,15 +48,13 @@ class NormalTableRows:
 
     def batches(self) -> Iterator[pa.Table]:
         """The rows; columns to be dropped are there in name only."""
-        file_names, n_rows, last = self.rows.schema.names, 0, None
+        n_rows, last = 0, None
         if self.labels is not None:
             self.labels.n_unlabelled = 0
         for batch in self._normal_batches():
             last = batch.slice(batch.num_rows - 1) if batch.num_rows else last
-            cells = {file_names[at]: as_single(batch.column(file_names[at])) for at in self.used}
-            nothing = pa.nulls(batch.num_rows)
             n_rows += batch.num_rows
-            yield pa.table({name: cells.get(name, nothing) for name in self.names})
+            yield self._as_table(batch)
         if self.labels is not None:
             self.labels.check_any_normal()
             if not self.all_seen:
@@ -64,6 +62,11 @@ class NormalTableRows:
         if last is not None and not self.all_seen:
             warn_of_total(last, self.rows.name)
         self.n_rows, self.all_seen = n_rows, True
+
+    def _as_table(self, batch: pa.RecordBatch) -> pa.Table:
+        file_names, nothing = self.rows.schema.names, pa.nulls(batch.num_rows)
+        cells = {file_names[at]: as_single(batch.column(file_names[at])) for at in self.used}
+        return pa.table({name: cells.get(name, nothing) for name in self.names})
 
     def _normal_batches(self) -> Iterator[pa.RecordBatch]:
         done = 0
