@@ -92,7 +92,7 @@ def test_what_was_measured_later_gets_its_own_sections(tmp_path: Path) -> None:
         (tmp_path / "results" / "more" / f"{name}.jsonl").write_text(json.dumps(made) + "\n")
     page = "\n".join(speed_page(RecordFolder(tmp_path / "results")))
     assert "| bank | authors-mlp | 95.0 s | 69.0 s |" in page
-    assert "| fit | --reconstructor mlp | 10 | 2.0 s | 5 | 100 MB |" in page
+    assert "| fit | --reconstructor mlp | 10 | 20 | 2.0 s | 5 | 100 MB |" in page
 
 
 def test_a_folder_without_records_is_named(tmp_path: Path) -> None:

@@ -23,6 +23,16 @@ def test_the_command_records_time_and_memory_of_both_steps(tmp_path: Path, capfd
     assert pq.read_metadata(folder / "scored.parquet").num_rows == 50
 
 
+def test_a_narrow_file_is_searched_in_one_step(tmp_path: Path) -> None:
+    out, folder = tmp_path / "out.jsonl", tmp_path / "large"
+    arguments = ["--rows", "300", "--find", "--narrow", "--folder", str(folder), "--out", str(out), "--device", "cpu"]
+    assert main(["bench", "large-file", *arguments, "--quiet", "--", "--reconstructor", "kernel"]) == 0
+    (found,) = read_records(out)
+    assert (found["method"], found["rows"], found["settings"]["columns"]) == ("find", 300, 3)
+    assert found["peak_memory_mb"] > 0
+    assert pq.read_metadata(folder / "found.parquet").num_rows >= 100
+
+
 def test_a_file_that_is_there_is_kept_and_one_of_another_size_made_again(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     make_file(path, 20)

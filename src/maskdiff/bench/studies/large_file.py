@@ -1,4 +1,4 @@
-"""How much memory and time a large file takes: makes one, learns from it and scores it with the real commands.
+"""How much memory and time a large file takes: makes one, then learns from it, scores or searches it with the commands.
 
 Each step is a process of its own, so that its peak of memory is its own.
 """
@@ -22,6 +22,8 @@ from maskdiff.io import open_rows, open_writer
 
 TASK = "large file"
 ROWS_AT_ONCE = 1 << 18
+# The columns of a narrow file.
+NARROW = ("category2", "category5", "decimal0")
 
 
 def measure_large_file(
@@ -32,30 +34,43 @@ def measure_large_file(
     score_rows: int | None = None,
     fit_options: Sequence[str] = (),
     device: str = "auto",
+    search: bool = False,
+    narrow: bool = False,
 ) -> list[Record]:
     """Fit on a file of so many rows and score the first `score_rows`, all unless given; a record for each is added.
 
-    `fit_options` are passed to `maskdiff fit`. The files stay in `folder`.
+    `search` finds the odd rows of the file instead. `fit_options` are passed to `maskdiff fit` or `find`. The file has
+    20 columns, or three of them if it is `narrow`, and stays in `folder`.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    table, model = folder / "rows.parquet", folder / "rows.maskdiff"
-    make_file(table, rows)
-    scored = min(score_rows or rows, rows)
-    part = table
-    if scored < rows:
-        part = folder / "part.parquet"
-        copy_first(table, part, scored)
-    steps = {
-        "fit": (rows, ["fit", str(table), "-o", str(model), "--device", device, *fit_options]),
-        "score": (scored, ["score", str(model), str(part), "-o", str(folder / "scored.parquet")]),
-    }
+    table = folder / ("narrow.parquet" if narrow else "rows.parquet")
+    make_file(table, rows, columns=NARROW if narrow else None)
+    options = ["--device", device, *fit_options]
+    steps = (
+        {"find": (rows, ["find", str(table), "-o", str(folder / "found.parquet"), *options])}
+        if search
+        else _fit_and_score(table, rows, min(score_rows or rows, rows), options)
+    )
     file, records = RecordFile(out), []
+    shape = {"file_mb": round(table.stat().st_size / 1e6, 1), "columns": len(pq.read_schema(table).names)}
     for step, (n, arguments) in steps.items():
-        settings = {"fit_options": list(fit_options), "file_mb": round(table.stat().st_size / 1e6, 1)}
+        settings = {"fit_options": list(fit_options), **shape}
         records.append({"task": TASK, **timed_step(step, n, arguments, device), "settings": settings})
         file.add(records[-1])
     return records
+
+
+def _fit_and_score(table: Path, rows: int, scored: int, options: Sequence[str]) -> dict[str, tuple[int, list[str]]]:
+    """How many rows each step reads, and its arguments."""
+    model, part = table.parent / "rows.maskdiff", table
+    if scored < rows:
+        part = table.parent / "part.parquet"
+        copy_first(table, part, scored)
+    return {
+        "fit": (rows, ["fit", str(table), "-o", str(model), *options]),
+        "score": (scored, ["score", str(model), str(part), "-o", str(table.parent / "scored.parquet")]),
+    }
 
 
 def timed_step(step: str, rows: int, arguments: Sequence[str], device: str) -> Record:
@@ -95,15 +110,16 @@ def make_rows(n: int, rng: np.random.Generator) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns)
 
 
-def make_file(path: Path, rows: int, seed: int = 0) -> None:
-    """A Parquet file of so many rows; one that an earlier call made is kept."""
+def make_file(path: Path, rows: int, seed: int = 0, columns: Sequence[str] | None = None) -> None:
+    """A Parquet file of so many rows, with these columns or all; one that an earlier call made is kept."""
     if path.exists() and pq.read_metadata(path).num_rows == rows:
         return
     rng = np.random.default_rng(seed)
-    schema = make_rows(1, np.random.default_rng(0)).schema
-    with pq.ParquetWriter(path, schema) as writer:
+    first = make_rows(1, np.random.default_rng(0))
+    names = list(columns or first.schema.names)
+    with pq.ParquetWriter(path, first.select(names).schema) as writer:
         for at in range(0, rows, ROWS_AT_ONCE):
-            writer.write_batch(make_rows(min(ROWS_AT_ONCE, rows - at), rng))
+            writer.write_batch(make_rows(min(ROWS_AT_ONCE, rows - at), rng).select(names))
 
 
 def copy_first(source: Path, target: Path, rows: int) -> None:

@@ -235,18 +235,21 @@ def large_file(
     ctx: typer.Context,
     rows: Annotated[int, typer.Option(min=1, help="Rows to learn from.")] = 300_000,
     score_rows: Annotated[int | None, typer.Option(min=1, help="Score only the first so many.")] = None,
+    search: Annotated[bool, typer.Option("--find", help="Find the odd rows of the file instead.")] = False,
+    narrow: Annotated[bool, typer.Option("--narrow", help="Three columns instead of 20.")] = False,
     folder: Annotated[str, typer.Option(metavar="FOLDER", help="Where the files are made.")] = "large",
     fit_options: Annotated[
-        list[str] | None, typer.Argument(metavar="[-- FIT OPTIONS]", help="Options of maskdiff fit, after --.")
+        list[str] | None, typer.Argument(metavar="[-- OPTIONS]", help="Options of maskdiff fit or find, after --.")
     ] = None,
     out: Annotated[str, record_file(LARGE_FILE)] = LARGE_FILE,
     device: Device = "auto",
 ) -> int:
-    """Make a large file, learn from it and score it; records time and memory of both steps."""
+    """Make a large file, learn from it and score it, or search it; records time and memory of the steps."""
     from maskdiff.bench.studies.large_file import measure_large_file
 
     output: Output = ctx.obj
-    records = measure_large_file(rows, folder, out, score_rows=score_rows, fit_options=fit_options or (), device=device)
+    how: dict[str, Any] = {"score_rows": score_rows, "device": device, "search": search, "narrow": narrow}
+    records = measure_large_file(rows, folder, out, fit_options=fit_options or (), **how)
     failed = [record for record in records if record["status"] != "ok"]
     output.facts(command="bench large-file", out=out, runs=len(records), failed=len(failed))
     for record in records:
