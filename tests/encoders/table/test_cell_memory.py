@@ -7,8 +7,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from maskdiff.encoders.table.cell_memory import MOST_ROWS, CellMemory
+from maskdiff.encoders.table.cell_memory import CellMemory
 from maskdiff.encoders.table.encoder import TableEncoder
+from maskdiff.encoders.table.few_rows import MOST_ROWS, declared_cells
 from maskdiff.errors import ColumnTypeError
 
 
@@ -85,4 +86,9 @@ def test_what_cannot_be_looked_up_is_read_and_refused_as_ever(encoder):
     rows.at[0, "colour"] = ["a", "list"]
     with pytest.raises(ColumnTypeError, match="nested"):
         encoder.encode(rows)
-    assert CellMemory.of(encoder.column_coders()[0], missing_numbers=False).look_up(rows["colour"].to_numpy()) is None
+    assert (
+        CellMemory.of(encoder.column_coders()[0], missing_numbers=False).look_up(
+            *declared_cells([rows["colour"].to_numpy()], 0)
+        )
+        is None
+    )

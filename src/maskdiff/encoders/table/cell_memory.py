@@ -17,8 +17,6 @@ from maskdiff.encoders.table.codings import Bins
 from maskdiff.encoders.table.column_coder import ColumnCoder
 from maskdiff.encoders.table.column_types.numbers import NumberType
 
-# Tables of more rows are read column by column.
-MOST_ROWS = 8
 # So many cells of a column are remembered; then all are forgotten.
 _MOST_CELLS = 4096
 _PLAIN_NUMBERS = (np.dtype(np.float64), np.dtype(np.int64))
@@ -41,9 +39,8 @@ class CellMemory:
         in_bins = isinstance(coder.coding, Bins) and isinstance(coder.column_type, NumberType)
         return cls(coder, in_bins and not missing_numbers and not coder.marks)
 
-    def look_up(self, raw: Any) -> list[CodedCell] | None:
-        """The codes of a raw column's cells; None where one of them has to be read first."""
-        declared, cells = _declared_cells(raw)
+    def look_up(self, declared: Hashable, cells: Sequence[Any]) -> list[CodedCell] | None:
+        """The codes of the cells of a column that declares this about them; None where one has to be read first."""
         if declared is None:
             return None
         if self.reads_numbers and declared in _PLAIN_NUMBERS:
@@ -53,9 +50,8 @@ class CellMemory:
         except (KeyError, TypeError):
             return None
 
-    def remember(self, raw: Any, codes: IntArray, excess: FloatArray | None) -> None:
-        """What was found by reading a raw column."""
-        declared, cells = _declared_cells(raw)
+    def remember(self, declared: Hashable, cells: Sequence[Any], codes: IntArray, excess: FloatArray | None) -> None:
+        """What was found by reading the cells of such a column."""
         if declared is None:
             return
         if len(self.cells) > _MOST_CELLS:
@@ -76,21 +72,6 @@ class CellMemory:
         code = int(coding.codes_of_numbers(given, unseen)[0])
         beyond = code == unseen and coding.range is not None
         return code, float(coding.range.excess(given)[0]) if beyond and coding.range is not None else 0.0
-
-
-def _declared_cells(raw: Any) -> tuple[Hashable | None, Sequence[Any]]:
-    """What a raw column declares about its cells, None for what is not looked at here, and the cells."""
-    native = raw if isinstance(raw, np.ndarray) else raw.to_native()
-    declared = getattr(native, "dtype", None)
-    if isinstance(declared, np.dtype):
-        return declared, native.tolist()
-    if declared is None:  # arrow
-        return getattr(native, "type", None), native.to_pylist() if hasattr(native, "to_pylist") else ()
-    categories = getattr(declared, "categories", None)
-    if categories is not None:
-        held = getattr(categories, "inferred_type", None)
-        return ("categories" if held == "string" else None), native.tolist() if held == "string" else ()
-    return str(declared), raw.to_list()
 
 
 def _key(declared: Hashable, cell: Any) -> Hashable:

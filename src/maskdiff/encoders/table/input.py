@@ -18,6 +18,7 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import ArrayLike, NDArray
 
 from maskdiff.encoders.table.columns import Column, read_column
+from maskdiff.encoders.table.few_rows import MOST_ROWS, PandasColumns
 from maskdiff.errors import EmptyTableError, InputError, UnknownColumnError
 
 ACCEPTED = "a pandas or polars DataFrame, a pyarrow Table, or a two-dimensional NumPy array"
@@ -28,7 +29,7 @@ class Table:
     """Columns not yet converted; `named` is False where they came without names."""
 
     names: list[str]
-    raw: list[Any]
+    raw: Sequence[Any]
     n_rows: int
     named: bool = True
     rows: NDArray[np.int64] | None = None
@@ -97,6 +98,10 @@ def read_table(X: Any) -> Table:
         return X
     if isinstance(X, pa.RecordBatch):
         X = pa.Table.from_batches([X])
+    if _is_small_frame(X):
+        names = [str(name) for name in X.columns]
+        check_names(names)
+        return Table(names, PandasColumns(X), len(X))
     if isinstance(X, Sequence | np.ndarray) or (hasattr(X, "__array__") and not hasattr(type(X), "columns")):
         return read_array(X)
     try:
@@ -109,6 +114,12 @@ def read_table(X: Any) -> Table:
     names = [str(column.name) for column in columns]
     check_names(names)
     return Table(names, columns, len(columns[0]) if columns else 0)
+
+
+def _is_small_frame(X: Any) -> bool:
+    """Whether this is a DataFrame of pandas with few rows."""
+    is_pandas = type(X).__name__ == "DataFrame" and type(X).__module__.partition(".")[0] == "pandas"
+    return is_pandas and len(X) <= MOST_ROWS and X.columns.nlevels == 1
 
 
 def read_array(X: Any) -> Table:

@@ -15,12 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray, Schema
 from maskdiff.encoders.base import UnseenValue
-from maskdiff.encoders.table.cell_memory import MOST_ROWS, CellMemory, CodedCell
+from maskdiff.encoders.table.cell_memory import CellMemory, CodedCell
 from maskdiff.encoders.table.column_coder import CodeMeaning, ColumnCoder
 from maskdiff.encoders.table.column_types import DateType, Key
 from maskdiff.encoders.table.columns import Column
 from maskdiff.encoders.table.derived import DerivedField, moments_of
 from maskdiff.encoders.table.extension import ExtendedColumn, extended_column
+from maskdiff.encoders.table.few_rows import MOST_ROWS, declared_cells
 from maskdiff.encoders.table.input import Header, Table, check_names, column_of, read_table
 from maskdiff.encoders.table.missing import MissingTexts
 from maskdiff.encoders.table.replaced_cells import Copy, written_cells
@@ -79,7 +80,7 @@ class TableFields:
             if coder.column_type.is_free_text:
                 texts[at] = TextCells.of(column)
             elif at in memories:
-                memories[at].remember(table.raw[places[coder.field.name]], codes, excess)
+                memories[at].remember(*declared_cells(table.raw, places[coder.field.name]), codes, excess)
         excess = _side_by_side(beyond, values.shape) if beyond else None
         return Codes(values, self.schema, excess=excess, texts=texts or None)
 
@@ -284,5 +285,6 @@ def _remembered(
     memories: Mapping[int, CellMemory], table: Table, places: Mapping[str, int]
 ) -> dict[int, list[CodedCell]]:
     """The codes by field of the columns whose cells need not be read."""
-    found = {at: one.look_up(table.raw[places[one.coder.field.name]]) for at, one in memories.items()}
+    place_of = {at: places[one.coder.field.name] for at, one in memories.items()}
+    found = {at: one.look_up(*declared_cells(table.raw, place_of[at])) for at, one in memories.items()}
     return {at: cells for at, cells in found.items() if cells is not None}
