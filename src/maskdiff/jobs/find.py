@@ -36,6 +36,7 @@ from maskdiff.progress import Callback, Progress
 from maskdiff.report import PAGE, ReportBuilder, write_page
 from maskdiff.report.periods import period_counts
 from maskdiff.report.search import SearchFacts
+from maskdiff.report.sections import write_sections
 from maskdiff.storage import MODEL_FILE, save
 
 
@@ -103,7 +104,7 @@ def find_file(
             listed, counts = list_cells(written, cells, options.false_discovery_rate)
             with open_writer(output.cells, listed.schema, written_like(file, output.cells, of_cells)) as write:
                 write(listed)
-        if output.report is not None:
+        if output.report is not None or output.sections is not None:
             _write_report(written, output, order, ties["order"], callback)
     if output.model is not None:
         save(fitted, output.model, force=output.force)
@@ -138,7 +139,6 @@ def _write_report(
     written: FoundRows, output: FindOutput, order: str | None, times: pa.Array | None, callback: Callback | None
 ) -> None:
     """The page about all rows; its threshold is the score from which on rows were selected."""
-    assert output.report is not None
     found, detector = written.found, copy.copy(written.detector)
     kept = Calibration.from_scores(found.alarm_score[~found.left_out])
     detector.adopt_calibration(kept)
@@ -158,5 +158,8 @@ def _write_report(
         done += len(places)
         if callback is not None:
             callback(Progress("report", done, len(found.score)))
-    page = builder.html(source=Path(written.file.name).name, model=None)
-    write_page(page, output.report, force=output.force)
+    if output.report is not None:
+        page = builder.html(source=Path(written.file.name).name, model=None)
+        write_page(page, output.report, force=output.force)
+    if output.sections is not None:
+        write_sections(builder, output.sections)

@@ -36,7 +36,8 @@ class FindOutput:
     """What is written: the `top` rows (None: those found, at least 100), with `explain` reasons each.
 
     The HTML page `report`, the model file `model` and the list of odd cells `cells` where they are named; `prefix` is
-    put before the names of the added columns.
+    put before the names of the added columns. `explain_rows`: only so many of the oddest rows have reasons (None: all).
+    `sections`: the parts of the page as JSON, see `report.sections`.
     """
 
     top: int | None = None
@@ -46,6 +47,8 @@ class FindOutput:
     prefix: str = ""
     force: bool = False
     cells: str | None = None
+    explain_rows: int | None = None
+    sections: str | None = None
 
     def __post_init__(self) -> None:
         if self.explain < 0 or (self.top is not None and self.top < 1):
@@ -96,14 +99,16 @@ class FoundRows:
 
     def ranked(self, size: int) -> Iterator[pa.RecordBatch]:
         """The rows to be written, the oddest first, `size` at once."""
-        chosen = np.zeros(len(self.order), np.bool_)
+        chosen, explained = (np.zeros(len(self.order), np.bool_) for _ in range(2))
         chosen[self.order[: self.number]] = True
+        explained[self.order[: self.output.explain_rows]] = True
         parts, places = [self.schema.empty_table()], [np.empty(0, np.int64)]
         for batch, here, findings in self.judged(chosen | self._counted()):
             self._count(findings)
             keep = np.flatnonzero(chosen[here])
             few = _numbered(batch.take(pa.array(keep)), here[keep], numbered=self.columns)
-            written = self.columns.behind(few, findings.take(keep), self.detector, self.model_rows)
+            with_reasons = explained[here[keep]]
+            written = self.columns.behind(few, findings.take(keep), self.detector, self.model_rows, with_reasons)
             parts.append(pa.Table.from_batches([written], self.schema))
             places.append(here[keep])
         rank = np.empty(len(self.order), np.int64)

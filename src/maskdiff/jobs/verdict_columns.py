@@ -66,9 +66,14 @@ class VerdictColumns:
         self.schema = pa.schema([*schema, *fields], schema.metadata)
 
     def behind(
-        self, batch: pa.RecordBatch, verdicts: Verdicts, detector: Detector, model_rows: ModelRows
+        self,
+        batch: pa.RecordBatch,
+        verdicts: Verdicts,
+        detector: Detector,
+        model_rows: ModelRows,
+        with_reasons: BoolArray | None = None,
     ) -> pa.RecordBatch:
-        """The rows with these columns behind them."""
+        """The rows with these columns behind them; only those `with_reasons` have reasons (None: all)."""
         # A row without evidence has no score at all.
         score = pa.array(verdicts.anomaly_score, from_pandas=True)
         columns = [score, pa.array(verdicts.p_value), pa.array(verdicts.is_anomaly)]
@@ -77,9 +82,21 @@ class VerdictColumns:
         if self.oddity:
             assert verdicts.oddity is not None
             columns.append(pa.array([oddity or None for oddity in verdicts.oddity], pa.string()))
-        if self.reasons:
+        if self.reasons and (with_reasons is None or with_reasons.all()):
             columns += self._reasons(batch, verdicts, detector, model_rows)
+        elif self.reasons and with_reasons is not None:
+            columns += self._some_reasons(batch, verdicts, detector, model_rows, np.flatnonzero(with_reasons))
         return pa.RecordBatch.from_arrays([*batch.columns, *columns], schema=self.schema)
+
+    def _some_reasons(
+        self, batch: pa.RecordBatch, verdicts: Verdicts, detector: Detector, model_rows: ModelRows, some: IntArray
+    ) -> list[pa.Array]:
+        """The reasons of these rows, each in its row's place; null for the others."""
+        few = self._reasons(batch.take(pa.array(some)), verdicts.take(some), detector, model_rows)
+        place = np.full(batch.num_rows, -1)
+        place[some] = np.arange(len(some))
+        places = pa.array(place, mask=place < 0)
+        return [reasons.take(places) for reasons in few]
 
     def _reasons(
         self, batch: pa.RecordBatch, verdicts: Verdicts, detector: Detector, model_rows: ModelRows

@@ -66,6 +66,12 @@ def asset(name: str) -> str:
 
 def render(builder: ReportBuilder, *, source: str | None, model: str | None, title: str | None, when: datetime) -> str:
     """The whole page."""
+    values = page_values(builder, source=source, model=model)
+    return environment().get_template("report.html").render(title=title or "Anomaly report", when=when, **values)
+
+
+def page_values(builder: ReportBuilder, *, source: str | None, model: str | None) -> dict[str, Any]:
+    """What the templates of the page show."""
     content, alarms = builder.content, builder.highest_alarms.alarms
     below = builder.highest_alarms.below
     context_names = builder.highest_alarms.context_names or ()
@@ -80,48 +86,42 @@ def render(builder: ReportBuilder, *, source: str | None, model: str | None, tit
     data |= {"rates": choice_texts(choices, builder.n_judged), "ownRate": builder.rates.own}
     early_script, page_script = asset("early.js"), "".join(map(asset, PAGE_SCRIPTS))
     score_shares, drift = content.score_shares(), content.drift()
-    return (
-        environment()
-        .get_template("report.html")
-        .render(
-            title=title or "Anomaly report",
-            source=source,
-            when=when,
-            version=__version__,
-            css=Markup(asset("report.css")),
-            early_script=Markup(early_script),
-            page_script=Markup(page_script),
-            script_hashes=[script_hash(early_script), script_hash(page_script)],
-            data=Markup(packed(data | {"digest": digest(data)})),
-            content=content,
-            search=builder.search,
-            wording=content.wording,
-            names=content.names,
-            context_names=context_names,
-            static_alarms=alarms[:STATIC_ALARMS],
-            nearest=nearest,
-            n_kept=len(alarms),
-            lowest_p=builder.highest_alarms.lowest_p,
-            grouping=grouping,
-            odd_options=odd_options(data, content.odd_counts(alarms, below)),
-            oddities=content.oddities(),
-            rates=data["rates"],
-            own_rate=builder.rates.own,
-            full_shade=data["full"],
-            show_all_columns=len(content.names) <= MAX_OPEN_COLUMNS,
-            open_lines=OPEN_LINES,
-            max_lines=OPEN_LINES + FOLDED_LINES,
-            **numbers,
-            **distribution(builder),
-            score_shares=score_shares,
-            drift=drift,
-            timelines=[(one, over_time(one, builder.rate)) for one in builder.timelines()],
-            column_bars=column_bars(drift, score_shares) if content.wording.is_table and builder.n_judged else [],
-            small_size=(SMALL_WIDTH, SMALL_HEIGHT),
-            checks=builder.checks(),
-            model=model_facts(builder, model),
-        )
-    )
+    return {
+        "source": source,
+        "version": __version__,
+        "css": Markup(asset("report.css")),
+        "early_script": Markup(early_script),
+        "page_script": Markup(page_script),
+        "script_hashes": [script_hash(early_script), script_hash(page_script)],
+        "data": Markup(packed(data | {"digest": digest(data)})),
+        "content": content,
+        "search": builder.search,
+        "wording": content.wording,
+        "names": content.names,
+        "context_names": context_names,
+        "static_alarms": alarms[:STATIC_ALARMS],
+        "nearest": nearest,
+        "n_kept": len(alarms),
+        "lowest_p": builder.highest_alarms.lowest_p,
+        "grouping": grouping,
+        "odd_options": odd_options(data, content.odd_counts(alarms, below)),
+        "oddities": content.oddities(),
+        "rates": data["rates"],
+        "own_rate": builder.rates.own,
+        "full_shade": data["full"],
+        "show_all_columns": len(content.names) <= MAX_OPEN_COLUMNS,
+        "open_lines": OPEN_LINES,
+        "max_lines": OPEN_LINES + FOLDED_LINES,
+        **numbers,
+        **distribution(builder),
+        "score_shares": score_shares,
+        "drift": drift,
+        "timelines": [(one, over_time(one, builder.rate)) for one in builder.timelines()],
+        "column_bars": column_bars(drift, score_shares) if content.wording.is_table and builder.n_judged else [],
+        "small_size": (SMALL_WIDTH, SMALL_HEIGHT),
+        "checks": builder.checks(),
+        "model": model_facts(builder, model),
+    }
 
 
 def column_bars(drift: Sequence[ColumnDrift], score_shares: Sequence[ScoreShare]) -> list[SmallBars]:

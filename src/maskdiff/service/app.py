@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from maskdiff.errors import MaskdiffError
 from maskdiff.service.problems import Problem, problem_of
-from maskdiff.service.routes import models, scoring, status
+from maskdiff.service.routes import files, jobs, models, page, results, scoring, status
 from maskdiff.service.security import Guard
 from maskdiff.service.settings import ServiceSettings
 from maskdiff.service.state import Service
@@ -41,7 +41,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         redoc_url=None,
     )
     app.state.service = service
-    for one in (status, models, scoring):
+    for one in (status, models, scoring, files, jobs, results, page):
         app.include_router(one.router)
     app.add_middleware(Guard, settings=settings, metrics=service.metrics)
     for error_type in (Problem, MaskdiffError, OSError, RequestValidationError, HTTPException, Exception):

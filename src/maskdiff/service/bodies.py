@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import zlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -69,27 +68,20 @@ class Unpacking:
         return part
 
 
-async def received(request: Request, most: int, seconds: float) -> AsyncIterator[bytes]:
-    """The parts of a body: at most so many bytes, all of them within so many seconds."""
+async def received(request: Request, most: int) -> AsyncIterator[bytes]:
+    """The parts of a body, at most so many bytes; the guard sees to it that they come in time."""
     stated = request.headers.get("content-length", "0")
     if not stated.isdecimal() or int(stated) > most:
         raise TooLarge("bytes of a body", most)
-    total, parts = 0, aiter(request.stream())
-    deadline = asyncio.get_running_loop().time() + seconds
-    while True:
-        try:
-            async with asyncio.timeout_at(deadline):
-                part = await anext(parts)
-        except StopAsyncIteration:
-            return
-        except TimeoutError:
-            raise Problem(408, f"the body did not arrive within {seconds:g} s.") from None
-        except ClientDisconnect:
-            raise Problem(400, "the client went away.") from None
-        total += len(part)
-        if total > most:
-            raise TooLarge("bytes of a body", most)
-        yield part
+    total = 0
+    try:
+        async for part in request.stream():
+            total += len(part)
+            if total > most:
+                raise TooLarge("bytes of a body", most)
+            yield part
+    except ClientDisconnect:
+        raise Problem(400, "the client went away.") from None
 
 
 def encoding_of(request: Request) -> bool | None:
@@ -100,19 +92,19 @@ def encoding_of(request: Request) -> bool | None:
     return True if encoding == "gzip" else None
 
 
-async def in_memory(request: Request, most: int, seconds: float) -> bytes:
+async def in_memory(request: Request, most: int) -> bytes:
     """The whole body of a JSON request, decompressed; `most` holds before and after."""
     unpacking = Unpacking(most, packed=encoding_of(request) or False)
-    parts = [one async for part in received(request, most, seconds) for one in unpacking.add(part)]
+    parts = [one async for part in received(request, most) for one in unpacking.add(part)]
     return b"".join([*parts, *unpacking.end()])
 
 
-async def to_file(request: Request, path: Path, most: int, unpacked: int, seconds: float) -> int:
+async def to_file(request: Request, path: Path, most: int, unpacked: int) -> int:
     """Write the body to a file, decompressed; its size there. What is cut off or too large leaves no file."""
     unpacking = Unpacking(unpacked, packed=encoding_of(request))
     try:
         with path.open("xb") as file:
-            async for part in received(request, most, seconds):
+            async for part in received(request, most):
                 file.writelines(unpacking.add(part))
             file.writelines(unpacking.end())
         with path.open("rb") as file:

@@ -117,9 +117,11 @@ class JobStore:
         )
 
     def wait_again(self, id: str) -> bool:
-        """A running job that was interrupted waits for its turn."""
+        """A running job that was interrupted waits for its turn; that was no attempt of its own."""
         return self._change(
-            "update jobs set state = 'waiting', changed = ? where id = ? and state = 'running'", time.time(), id
+            "update jobs set state = 'waiting', attempts = attempts - 1, changed = ? "
+            "where id = ? and state = 'running'",
+            *(time.time(), id),
         )
 
     def progress(self, id: str, stage: str, done: int, total: int, loss: float | None) -> bool:

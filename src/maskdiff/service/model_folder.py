@@ -66,8 +66,11 @@ class ModelFolder:
         return found
 
     async def get(self, name: str) -> ServedModel:
-        """The model, loaded again if its file was replaced."""
-        path = self.check_there(name)
+        """The model of that name."""
+        return await self.get_file(name, self.check_there(name))
+
+    async def get_file(self, name: str, path: Path) -> ServedModel:
+        """The model in a file, loaded again if the file was replaced."""
         known = self.loaded.get(name)
         if known is not None and known.stamp == stamp_of(path):
             self.loaded.move_to_end(name)

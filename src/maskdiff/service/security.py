@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
 import time
@@ -13,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from maskdiff.service.metrics import Metrics
 from maskdiff.service.problems import Problem
-from maskdiff.service.settings import ServiceSettings, is_loopback
+from maskdiff.service.settings import Limits, ServiceSettings, is_loopback
 
 log = logging.getLogger("maskdiff.service")
 
@@ -63,8 +64,9 @@ class Guard:
             await send(message)
 
         problem = self.refusal(scope)
+        bounded = BoundedBody(receive, self.settings.limits, scope["path"])
         try:
-            await (self.app if problem is None else problem.response())(scope, receive, send_safely)
+            await (self.app if problem is None else problem.response())(scope, bounded, send_safely)
         finally:
             seconds = time.perf_counter() - began
             route = getattr(scope.get("route"), "path", "other")
@@ -91,6 +93,33 @@ class Guard:
         path = scope["path"] + (f"?{query}" if query else "")
         level = logging.INFO if status < 500 else logging.ERROR
         log.log(level, "%s %s %d %.1f ms", scope["method"], ascii(path)[1:-1], status, 1000 * seconds)
+
+
+class BoundedBody:
+    """What is received of a request: bytes and seconds are bounded whatever route reads them."""
+
+    def __init__(self, receive: Receive, limits: Limits, path: str) -> None:
+        self.receive, self.seconds = receive, float(limits.receive_seconds)
+        self.left = limits.upload_bytes if path == "/files" else limits.body_bytes
+        self.deadline: float | None = None
+        self.complete = False
+
+    async def __call__(self) -> Message:
+        if self.complete:  # only that the client goes away can come now
+            return await self.receive()
+        now = asyncio.get_running_loop().time()
+        self.deadline = self.deadline or now + self.seconds
+        try:
+            async with asyncio.timeout_at(self.deadline):
+                message = await self.receive()
+        except TimeoutError:
+            raise Problem(408, f"the body did not arrive within {self.seconds:g} s.") from None
+        if message["type"] == "http.request":
+            self.left -= len(message.get("body", b""))
+            self.complete = not message.get("more_body", False)
+        if self.left < 0:
+            raise Problem(413, "the body is too large.")
+        return message
 
 
 def _host(header: str) -> str:

@@ -9,10 +9,13 @@ from fastapi import Depends
 from starlette.requests import Request
 
 from maskdiff.service.bulk import BulkWork
+from maskdiff.service.job_runner import JobRunner
 from maskdiff.service.metrics import Metrics
 from maskdiff.service.model_folder import ModelFolder, ServedModel
+from maskdiff.service.results import Results
 from maskdiff.service.scoring import Scorer
 from maskdiff.service.settings import ServiceSettings
+from maskdiff.service.workspace import Workspace
 
 
 class Service:
@@ -24,6 +27,10 @@ class Service:
         self.models = ModelFolder(settings.folder)
         self.scorer = Scorer(self.metrics, self.limits.waiting)
         self.bulk = BulkWork()
+        self.work = Workspace(settings.folder)
+        self.work.sweep()
+        self.results = Results(self.work)
+        self.runner = JobRunner(self.work, self.limits.jobs_at_once)
         self.closing = threading.Event()
 
     async def model(self, name: str) -> ServedModel:
@@ -34,6 +41,7 @@ class Service:
 
     def close(self) -> None:
         self.closing.set()
+        self.runner.close()
         self.scorer.close()
         self.bulk.close()
 

@@ -142,7 +142,7 @@ async def _records(service: Service, model: ServedModel, request: Request, wish:
     """The answer about the rows of a JSON body."""
     limits = service.limits
     model.detector.threshold(wish.false_alarm_rate)  # a rate that cannot be promised is refused before anything is read
-    rows = _parsed(await in_memory(request, limits.body_bytes, limits.receive_seconds))
+    rows = _parsed(await in_memory(request, limits.body_bytes))
     if len(rows) > limits.json_rows:
         raise TooLarge("rows of a JSON body", limits.json_rows)
     batch = batch_of(rows)
@@ -164,7 +164,7 @@ def _parsed(body: bytes) -> list[dict[str, Any]]:
 
 async def answered(request: Request, answer: asyncio.Future[Records], seconds: float) -> Records:
     """The answer, unless it takes too long or the client goes away; it is not computed then, if it has not begun."""
-    gone: asyncio.Future[Any] = asyncio.ensure_future(request.receive())
+    gone: asyncio.Future[Any] = asyncio.ensure_future(_disconnected(request))
     both: set[asyncio.Future[Any]] = {answer, gone}
     try:
         await asyncio.wait(both, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -178,6 +178,11 @@ async def answered(request: Request, answer: asyncio.Future[Records], seconds: f
         answer.cancel()
 
 
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
 async def _scored_file(service: Service, model: ServedModel, request: Request, options: ScoreOptions) -> Response:
     """The rows of a body, scored by `score_file` and sent back in the same format."""
     limits, media_type = service.limits, _media_type(request)
@@ -186,7 +191,7 @@ async def _scored_file(service: Service, model: ServedModel, request: Request, o
     scratch = Scratch(service.settings.work / "scratch")
     try:
         rows, out = scratch.path("rows"), scratch.path("scored")
-        await to_file(request, rows, limits.body_bytes, limits.unpacked_bytes, limits.receive_seconds)
+        await to_file(request, rows, limits.body_bytes, limits.unpacked_bytes)
         work = partial(_score_file, service, model, rows, out, format, options)
         await service.bulk.run(work)
     except BaseException:

@@ -1,0 +1,98 @@
+"""One job in a process of its own: a kill takes this process alone, and leaves nothing half done.
+
+Started as `python -m maskdiff.service.job_process FOLDER`, with a socket as standard input. Over it come the id of the
+job and the handle that holds its lock; when it ends, the service has ended, and so does this process. It may be started
+before there is a job, so that the libraries are there when one comes.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+
+from maskdiff.errors import MaskdiffError, MaskdiffWarning
+from maskdiff.progress import Progress
+from maskdiff.service.job_store import DONE, FAILED
+from maskdiff.service.problems import problem_of
+from maskdiff.service.workspace import Workspace
+
+# Seconds from one note of progress to the next.
+_EVERY = 0.15
+_ORPHAN = 75
+
+
+class Cancelled(Exception):
+    """The job is no longer to run."""
+
+
+class ProgressNotes:
+    """Writes down where a job stands, now and then; notices that it was cancelled."""
+
+    def __init__(self, work: Workspace, job: str) -> None:
+        self.work, self.job = work, job
+        self.last, self.stage = 0.0, ""
+
+    def __call__(self, progress: Progress) -> None:
+        now = time.monotonic()
+        if progress.stage == self.stage and now - self.last < _EVERY:
+            return
+        self.last, self.stage = now, progress.stage
+        numbers = (progress.done, progress.total, progress.held_out_loss)
+        if not self.work.jobs.progress(self.job, progress.stage, *numbers):
+            raise Cancelled
+
+
+def run_job(work: Workspace, id: str) -> None:
+    """Do it, and write down how it ended."""
+    from maskdiff.service.job_tasks import TASKS
+
+    job = work.jobs.get(id)
+    assert job is not None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", MaskdiffWarning)
+        try:
+            result = TASKS[job.task](job, work, ProgressNotes(work, id))
+        except Cancelled:
+            return
+        except Exception as error:
+            problem = problem_of(error)
+            if problem is None:
+                raise
+            message = problem.message
+            if isinstance(error, MaskdiffError) and job.settings.get("file"):
+                path, name = work.files.rows(job.settings["file"]), work.files.get(job.settings["file"]).name
+                message = message.replace(str(path), name)
+            work.jobs.end(id, FAILED, error=message)
+        else:
+            notes = [str(one.message) for one in caught if isinstance(one.message, MaskdiffWarning)]
+            work.jobs.end(id, DONE, result=result, notes=list(dict.fromkeys(notes)))
+        work.forget_checkpoints(id)
+
+
+def _end_with(service: socket.socket) -> None:
+    """Leave at once when the service has gone; files under way have no name yet."""
+    while service.recv(1):
+        pass
+    os._exit(_ORPHAN)
+
+
+def main() -> None:
+    service = socket.socket(fileno=0)
+    import maskdiff.service.job_tasks  # noqa: F401  while nothing is to be done yet
+
+    told, handles, _, _ = socket.recv_fds(service, 1024, 1)
+    if not told:
+        return
+    threading.Thread(target=_end_with, args=(service,), daemon=True).start()
+    run_job(Workspace(Path(sys.argv[1])), told.decode())
+    assert handles  # the lock is held until here
+    os._exit(0)  # threads of readers may still wait; nothing is left to do
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""Where things are kept beside the models: jobs, uploaded files, results, locks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from maskdiff.service.job_store import JobStore
+from maskdiff.service.model_folder import ENDING
+from maskdiff.service.names import check_model_name
+from maskdiff.service.problems import Problem
+from maskdiff.service.stored_files import FileStore, FolderStore
+
+
+class ResultStore(FolderStore):
+    """What jobs found."""
+
+    what = "result"
+
+
+class Workspace:
+    """The folder of models and, in `.service` below it, everything else."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.own = folder, folder / ".service"
+        self.own.mkdir(exist_ok=True)
+        self.jobs = JobStore(self.own / "jobs.sqlite")
+        self.files = FileStore(self.own / "files")
+        self.results = ResultStore(self.own / "results")
+
+    def model(self, name: str, *, there: bool = True) -> Path:
+        """The file of a model; it has to be `there` unless it is to be written."""
+        path = self.folder / f"{check_model_name(name)}{ENDING}"
+        if there and not path.is_file():
+            raise Problem(404, f"there is no model called {name}.")
+        return path
+
+    def lock(self, name: str) -> Path:
+        return self.own / "locks" / name
+
+    def checkpoint(self, job: str) -> Path:
+        (self.own / "checkpoints").mkdir(exist_ok=True)
+        return self.own / "checkpoints" / job
+
+    def forget_checkpoints(self, job: str) -> None:
+        for path in self.checkpoint(job).parent.glob(f"{job}*"):
+            path.unlink(missing_ok=True)
+
+    def sweep(self) -> None:
+        """Remove what broke off long ago."""
+        self.files.sweep()
+        self.results.sweep()
