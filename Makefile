@@ -8,6 +8,8 @@ ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# What checks in the browser whether everyone can use a page.
+AXE := $(VENV)/node_modules/axe-core/axe.min.js
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test browser check docs bench clean
@@ -24,11 +26,11 @@ demo: $(STAMP) ## generate claims, find the odd ones, then learn from normal one
 # One thread per worker: two workers with a torch pool each would fight over the same cores. A worker takes tests that
 # follow each other, so that fixtures of a module are mostly made once. Compiled files are kept even where that is
 # switched off: every worker and every command that a test starts would compile all modules anew.
-test: $(STAMP) ## run the tests, doctests and the code in README and docs (ARGS="-k word")
+test: $(STAMP) $(AXE) ## run the tests, doctests and the code in README and docs (ARGS="-k word")
 	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=25 $(ARGS)
 
-# The report's page is tested in a real browser where there is one; without it those tests are skipped.
-browser: ## install Chromium for the browser tests where this machine allows it (Debian, as root)
+# The pages are tested in a real browser where there is one; without it those tests are skipped.
+browser: $(AXE) ## install Chromium for the browser tests where this machine allows it (Debian, as root)
 	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
 		|| echo 'no Chromium here and none could be installed: the browser tests will be skipped'
@@ -56,6 +58,10 @@ clean: ## remove .venv, caches and build outputs
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	rm -rf src/*.egg-info
 	find src tests examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(AXE): $(STAMP)
+	@command -v npm >/dev/null && npm install --silent --no-audit --no-fund --prefix $(VENV) axe-core@4.14.0 >/dev/null \
+		|| { echo 'no npm here: the tests with axe-core will be skipped'; mkdir -p $(@D); touch $@; }
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

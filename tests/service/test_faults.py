@@ -11,11 +11,20 @@ import pytest
 
 from maskdiff import TableDetector, save
 from maskdiff.client import Client, ServiceError
+from maskdiff.service.workspace import Workspace
 
 from ..conftest import make_connections
 from .running import PATIENCE, Running, serving, start, wait_until
 
+UPLOAD = "POST /files?name=a.csv HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Maskdiff: 1\r\nContent-Length: 100000\r\n\r\n"
 ROW = {"protocol": "udp", "service": "http", "flag": "SF", "bytes": 2000}
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "connections.csv"
+    make_connections(300, seed=5).to_csv(path, index=False)
+    return path
 
 
 def test_a_model_that_is_replaced_is_served_anew_and_a_damaged_one_is_refused(server: Running) -> None:
@@ -39,17 +48,45 @@ def test_a_model_that_is_replaced_is_served_anew_and_a_damaged_one_is_refused(se
             client.score("replaced", [ROW])
 
 
-def test_a_service_killed_during_an_upload_leaves_no_file(folder: Path) -> None:
-    running = start(folder)
-    with socket.create_connection(("127.0.0.1", running.port), timeout=30) as sending:
-        head = "POST /files?name=a.csv HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Maskdiff: 1\r\nContent-Length: 100000\r\n\r\n"
-        sending.sendall(head.encode() + b"a,b\n" * 1000)
-        wait_until(lambda: list((folder / ".service" / "files").glob(".partial-*/rows")), "the upload")
-        running.kill()
-    running.stop()
-    with serving(folder) as again:
-        assert [path for path in (folder / ".service" / "files").iterdir() if not path.name.startswith(".")] == []
-        assert again.http.get("/ready").status_code == 200
+def test_a_killed_service_leaves_nothing_half_done_and_goes_on_when_it_starts_again(folder: Path, table: Path) -> None:
+    """A job and an upload are under way when the power goes; then a service is asked to end in the middle of work."""
+    files = folder / ".service" / "files"
+    first = start(folder)
+    with Client(first.url, seconds=PATIENCE) as client:
+        file = client.upload(table)["id"]
+        given = {"file": file, "name": "resumed", "reconstructor": "mlp", "steps": 2000}
+        job = client.http.post("/models", json=given).json()
+        with socket.create_connection(("127.0.0.1", first.port), timeout=30) as sending:
+            sending.sendall(UPLOAD.encode() + b"a,b\n" * 1000)
+            wait_until(lambda: list(files.glob(".partial-*/rows")), "the upload")
+            wait_until(lambda: client.job(job["id"])["stage"] not in ("", "starting"), "training")
+            first.kill()
+    first.stop()
+    assert [path.name for path in folder.glob("*.maskdiff")] == ["connections.maskdiff"]
+    assert [path.name for path in files.iterdir() if not path.name.startswith(".")] == [file]
+
+    second = start(folder)
+    with Client(second.url, seconds=PATIENCE) as client:
+        assert client.wait(job)["state"] == "done"
+        assert [one["name"] for one in client.models()] == ["connections", "resumed"]
+        endless = {"file": file, "name": "later", "reconstructor": "mlp", "steps": 10_000_000}
+        later = client.http.post("/models", json=endless).json()
+        wait_until(lambda: client.job(later["id"])["state"] == "running", "the job")
+        rows = make_connections(4000, seed=1).to_dict("records")
+        answers: list[int] = []
+
+        def ask() -> None:
+            answers.append(client.http.post("/models/connections/score", json={"rows": rows}).status_code)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        wait_until(lambda: second.http.get("/metrics").text.count('route="/metrics"'), "the request")
+        status = second.stop()
+        asking.join()
+    assert (status, answers) == (0, [200])
+    assert "Traceback" not in second.logged()
+    assert Workspace(folder).jobs.get(later["id"]).state == "waiting"  # it goes on when a service starts again
+    assert not (folder / "later.maskdiff").exists()
 
 
 def test_a_full_disk_refuses_uploads_and_fails_jobs_but_the_service_goes_on(folder: Path) -> None:
@@ -67,26 +104,3 @@ def test_a_full_disk_refuses_uploads_and_fails_jobs_but_the_service_goes_on(fold
         assert answer.status_code == 507
         assert [path.name for path in (folder / ".service" / "files").iterdir()] == []
         assert client.score("connections", [ROW])
-
-
-def test_what_was_accepted_is_answered_before_the_service_ends(folder: Path) -> None:
-    running = start(folder)
-    rows = make_connections(4000, seed=1).to_dict("records")
-    answers: list[int] = []
-
-    def ask() -> None:
-        answers.append(running.http.post("/models/connections/score", json={"rows": rows}).status_code)
-
-    running.http.post("/models/connections/score", json={"rows": [ROW]})
-    asking = [threading.Thread(target=ask) for _ in range(3)]
-    for one in asking:
-        one.start()
-    wait_until(lambda: "maskdiff_rows_total" in running.http.get("/metrics").text, "the first rows")
-    client, running.http = running.http, Client(running.url).http
-    status = running.stop()
-    for one in asking:
-        one.join()
-    client.close()
-    assert status == 0
-    assert answers in ([200] * 3, [200] * len(answers))
-    assert "Traceback" not in running.logged()

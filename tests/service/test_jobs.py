@@ -17,7 +17,7 @@ import maskdiff
 from maskdiff.client import Client, JobError, ServiceError
 
 from ..conftest import make_connections
-from .running import Running, serving, start, wait_until
+from .running import Running, serving, wait_until
 
 # Trains for so long that it is surely still running when it is looked at.
 ENDLESS = {"reconstructor": "mlp", "steps": 10_000_000}
@@ -199,46 +199,16 @@ def test_a_job_whose_process_is_killed_has_failed_and_leaves_nothing(
     assert leftovers(server.folder) == before
 
 
-def test_a_killed_service_goes_on_with_its_job_when_it_starts_again(folder: Path, table: Path) -> None:
-    first = start(folder)
-    with Client(first.url, seconds=120) as client:
+def test_two_services_share_a_folder_and_run_each_job_once(client: Client, server: Running, table: Path) -> None:
+    with serving(server.folder) as other, Client(other.url, seconds=120) as second:
         file = client.upload(table)["id"]
-        given = {"file": file, "name": "resumed", "reconstructor": "mlp", "steps": 3000}
-        job = client.http.post("/models", json=given).json()
-        wait_until(lambda: client.job(job["id"])["stage"] not in ("", "starting"), "training")
-    first.kill()
-    first.stop()
-    assert leftovers(folder) == []
-    with serving(folder) as second, Client(second.url, seconds=120) as client:
-        assert client.wait(job)["state"] == "done"
-        assert [one["name"] for one in client.models()] == ["connections", "resumed"]
-
-
-def test_two_services_share_a_folder_and_run_each_job_once(folder: Path, table: Path) -> None:
-    with serving(folder) as one, serving(folder) as two, Client(one.url, seconds=120) as first:
-        second = Client(two.url, seconds=120)
+        given = {"file": file, "reconstructor": "kernel"}
         jobs = [
-            client.http.post(
-                "/models", json={"file": first.upload(table)["id"], "name": f"shared{at}", "reconstructor": "kernel"}
-            ).json()
-            for at, client in enumerate([first, second, first, second])
+            one.http.post("/models", json={**given, "name": f"shared{at}"}).json()
+            for at, one in enumerate([client, second])
         ]
         for job in jobs:
             assert second.wait(job)["state"] == "done"
-        assert len(second.models()) == 5
+            assert client.job(job["id"])["state"] == "done"
         record = [{"protocol": "tcp", "service": "http", "flag": "SF", "bytes": 2000, "day": "2024-01-01"}]
-        assert first.score("shared1", record) == second.score("shared1", record)
-        second.close()
-
-
-def test_a_service_that_is_asked_to_end_stops_its_jobs_and_keeps_them(folder: Path, table: Path) -> None:
-    server = start(folder)
-    with Client(server.url, seconds=120) as client:
-        file = client.upload(table)["id"]
-        job = client.http.post("/models", json={"file": file, "name": "later", **ENDLESS}).json()
-        wait_until(lambda: client.job(job["id"])["state"] == "running", "the job")
-    assert server.stop() == 0
-    assert not processes_of(server, job["id"])
-    with serving(folder) as again, Client(again.url) as client:
-        assert wait_until(lambda: client.job(job["id"])["state"] == "running", "the job")
-        client.cancel(job["id"])
+        assert client.score("shared1", record) == second.score("shared1", record)

@@ -122,9 +122,3 @@ def test_the_log_holds_no_values_of_cells(server: Running) -> None:
     server.http.get("/results/" + "0" * 32 + "/rows", params={"search": "secret-search"})
     assert "/models/connections/score 200" in server.logged()
     assert "secret" not in server.logged()
-
-
-def test_the_log_may_hold_them_if_asked(folder: Path) -> None:
-    with serving(folder, "--log-values") as running:
-        running.http.get("/results/" + "0" * 32 + "/rows", params={"search": "secret-search"})
-        assert "secret-search" in running.logged()

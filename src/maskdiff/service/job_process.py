@@ -85,11 +85,11 @@ def main() -> None:
     service = socket.socket(fileno=0)
     import maskdiff.service.job_tasks  # noqa: F401  while nothing is to be done yet
 
-    told, handles, _, _ = socket.recv_fds(service, 1024, 1)
-    if not told:
+    job, handles, _, _ = socket.recv_fds(service, 1024, 1)
+    if not job:
         return
     threading.Thread(target=_end_with, args=(service,), daemon=True).start()
-    run_job(Workspace(Path(sys.argv[1])), told.decode())
+    run_job(Workspace(Path(sys.argv[1])), job.decode())
     assert handles  # the lock is held until here
     os._exit(0)  # threads of readers may still wait; nothing is left to do
 

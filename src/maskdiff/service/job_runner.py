@@ -109,35 +109,33 @@ class JobRunner:
             if job.attempts >= _MOST_ATTEMPTS:
                 self.work.jobs.end(job.id, FAILED, error=f"the service ended {job.attempts} times while it ran.")
             elif self.work.jobs.begin(job.id):
-                self.processes[job.id] = self._told(job, handle)
+                self.processes[job.id] = self._assigned(job, handle)
         finally:
             os.close(handle)
 
-    def _told(self, job: Job, handle: int) -> JobProcess:
-        """A process that was told to do this job: the one that is warm, if it still lives."""
+    def _assigned(self, job: Job, handle: int) -> JobProcess:
+        """A process that was given this job: the one that is warm, if it still lives."""
         process, self.spare = self.spare or JobProcess(self.work), None
         try:
-            process.tell(job.id, handle)
+            process.assign(job.id, handle)
         except OSError:  # it has died meanwhile
             process.end()
             process = JobProcess(self.work)
-            process.tell(job.id, handle)
+            process.assign(job.id, handle)
         return process
 
 
 class JobProcess:
-    """A process for one job, which loads its libraries before it is told which."""
+    """A process for one job, which loads its libraries before it is given one."""
 
     def __init__(self, work: Workspace) -> None:
         self.socket, other = socket.socketpair()
         command = [sys.executable, "-m", "maskdiff.service.job_process", str(work.folder)]
-        self.process: subprocess.Popen[bytes] = subprocess.Popen(
-            command, stdin=other.fileno(), start_new_session=True
-        )
+        self.process: subprocess.Popen[bytes] = subprocess.Popen(command, stdin=other.fileno(), start_new_session=True)
         other.close()
         self.began = time.monotonic()
 
-    def tell(self, job: str, handle: int) -> None:
+    def assign(self, job: str, handle: int) -> None:
         """Which job to do, and the handle of its lock."""
         socket.send_fds(self.socket, [job.encode()], [handle])
 

@@ -32,8 +32,8 @@ _ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What is wanted for rows: verdicts, or with `explain` their reasons, `top` of them, and the `nearest` rows."""
+class RowOptions:
+    """What an answer holds: verdicts, or with `explain` the `top` reasons too, and the `nearest` normal rows."""
 
     false_alarm_rate: float | None = None
     explain: bool = False
@@ -42,12 +42,12 @@ class Wish:
 
 
 @dataclass(eq=False)
-class Request:
-    """Rows, what is wanted for them, and where the answer goes."""
+class PendingRows:
+    """Rows that wait to be scored, and where the answer goes."""
 
     model: ServedModel
     batch: pa.RecordBatch
-    wish: Wish
+    options: RowOptions
     answer: asyncio.Future[Records]
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
 
@@ -55,7 +55,7 @@ class Request:
     def key(self) -> Hashable:
         """Requests with equal keys can be answered together."""
         model = (self.model.name, self.model.stamp)
-        return model, self.wish, tuple(zip(self.batch.schema.names, map(str, self.batch.schema.types), strict=True))
+        return model, self.options, tuple(zip(self.batch.schema.names, map(str, self.batch.schema.types), strict=True))
 
     def settle(self, outcome: Records | BaseException) -> None:
         self.loop.call_soon_threadsafe(_settle, self.answer, outcome)
@@ -75,19 +75,19 @@ class Scorer:
 
     def __init__(self, metrics: Metrics, most_waiting: int) -> None:
         self.metrics, self.most_waiting = metrics, most_waiting
-        self.waiting: deque[Request] = deque()
+        self.waiting: deque[PendingRows] = deque()
         self.changed = threading.Condition()
         self.closing = False
         self.thread = threading.Thread(target=self._run, name="scoring", daemon=True)
         self.thread.start()
 
-    def submit(self, model: ServedModel, batch: pa.RecordBatch, wish: Wish) -> asyncio.Future[Records]:
+    def submit(self, model: ServedModel, batch: pa.RecordBatch, options: RowOptions) -> asyncio.Future[Records]:
         """The answer to come; refused where too many wait."""
         answer: asyncio.Future[Records] = asyncio.get_running_loop().create_future()
         with self.changed:
             if len(self.waiting) >= self.most_waiting:
                 raise busy()
-            self.waiting.append(Request(model, batch, wish, answer))
+            self.waiting.append(PendingRows(model, batch, options, answer))
             self.changed.notify()
         return answer
 
@@ -100,20 +100,20 @@ class Scorer:
 
     def _run(self) -> None:
         while (requests := self._take()) is not None:
-            groups: dict[Hashable, list[Request]] = defaultdict(list)
+            groups: dict[Hashable, list[PendingRows]] = defaultdict(list)
             for request in requests:
                 groups[request.key].append(request)
             for group in groups.values():
                 self._answer(group)
 
-    def _take(self) -> list[Request] | None:
+    def _take(self) -> list[PendingRows] | None:
         """All that wait, up to a number of rows; None when there will be no more."""
         with self.changed:
             while not self.waiting and not self.closing:
                 self.changed.wait()
             if not self.waiting:
                 return None
-            taken: list[Request] = []
+            taken: list[PendingRows] = []
             rows = 0
             while self.waiting and (not taken or rows + self.waiting[0].batch.num_rows <= _ROWS_AT_ONCE):
                 request = self.waiting.popleft()
@@ -122,14 +122,14 @@ class Scorer:
                     rows += request.batch.num_rows
             return taken
 
-    def _answer(self, group: Sequence[Request]) -> None:
+    def _answer(self, group: Sequence[PendingRows]) -> None:
         self.metrics.batches.observe(len(group))
         batch = group[0].batch
         if len(group) > 1:
             table = pa.Table.from_batches([request.batch for request in group]).combine_chunks()
             batch = table.to_batches()[0] if len(table) else batch
         try:
-            records = self._records(group[0].model, batch, group[0].wish)
+            records = self._records(group[0].model, batch, group[0].options)
         except Exception as error:
             if len(group) == 1:
                 group[0].settle(error)
@@ -142,13 +142,12 @@ class Scorer:
             request.settle(records[done : done + request.batch.num_rows])
             done += request.batch.num_rows
 
-    def _records(self, model: ServedModel, batch: pa.RecordBatch, wish: Wish) -> Records:
-        if wish.explain:
-            return explain_batch(
-                model.detector, batch, top=wish.top, false_alarm_rate=wish.false_alarm_rate, nearest=wish.nearest
-            )
-        options = ScoreOptions(false_alarm_rate=wish.false_alarm_rate)
-        scoring = Scoring(model.detector, BatchRows(batch), options, counts=model.counts)
+    def _records(self, model: ServedModel, batch: pa.RecordBatch, options: RowOptions) -> Records:
+        if options.explain:
+            rate, nearest = options.false_alarm_rate, options.nearest
+            return explain_batch(model.detector, batch, top=options.top, false_alarm_rate=rate, nearest=nearest)
+        of_rows = ScoreOptions(false_alarm_rate=options.false_alarm_rate)
+        scoring = Scoring(model.detector, BatchRows(batch), of_rows, counts=model.counts)
         added = [at for at, name in enumerate(scoring.schema.names) if at >= batch.num_columns and name]
         parts = [one.select(added) for one in scoring.batches()]
         self.metrics.judged(model.name, scoring.summary.rows, scoring.summary.anomalies)

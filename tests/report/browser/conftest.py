@@ -1,11 +1,7 @@
-"""A real browser, and pages to open in it.
-
-Needs Chromium on the machine and the playwright package; skipped, with the reason, where one of them is missing.
-"""
+"""A real browser, and pages to open in it."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +10,7 @@ import pytest
 
 from maskdiff.report import write_report
 
+from ...browsing import PATIENCE, launched
 from ..pages import WHEN
 from ..samples import (
     SPAM,
@@ -25,31 +22,11 @@ from ..samples import (
 )
 from .lists import WIDE
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# Milliseconds to wait for what will come: a busy machine is no fault of the page.
-PATIENCE = 300_000
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
-    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if executable is None:
-        pytest.skip(f"no browser: none of {', '.join(BROWSERS)} is installed")
-    playwright = pytest.importorskip("playwright.sync_api", reason="the playwright package is not installed")
-    with playwright.sync_playwright() as driver:
-        # A browser started by the driver has a temporary profile.
-        browser = driver.chromium.launch(executable_path=executable, headless=True, args=FLAGS, timeout=PATIENCE)
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="package")

@@ -206,6 +206,38 @@ def large_files(records: list[Record]) -> str:
     )
 
 
+def serving(records: list[Record], note: str) -> str:
+    """The service under load, where it was measured."""
+    if not records:
+        return ""
+    lines = [
+        [
+            record["method"],
+            f"{record['settings']['clients']:,}",
+            f"{record['requests']:,}",
+            f"{record['requests_per_second']:,.0f}",
+            *(f"{record[name]:.1f} ms" for name in ("p50_ms", "p99_ms", "idle_p50_ms")),
+            f"{record['errors']} / {record['wrong']}",
+            " / ".join(f"{record['memory_mb'][name]:,.0f}" for name in ("idle", "middle", "end")) + " MB",
+        ]
+        for record in records
+    ]
+    first = records[0]["settings"]
+    return section(
+        "The service under load",
+        f"`maskdiff serve` on {places(records)}: clients in a second process on the same machine ask for one row of 20 "
+        f"columns at a time, for {first['seconds']:g} s, and compare every answer with Python's. {note}".rstrip(),
+        command("maskdiff bench serve --clients 200 --seconds 60 --out results/more/serving.jsonl"),
+        grid(
+            [
+                *("model", "clients", "answers", "a second", "median", "99%", "median of one client alone"),
+                *("errors / wrong", "memory: idle / middle / end"),
+            ],
+            lines,
+        ),
+    )
+
+
 def growth(records: list[Record]) -> str:
     """Time by rows and by columns, with the power by which it grows, where it was measured."""
     sized = [record for record in records if "rows" in record]
@@ -267,5 +299,6 @@ def speed_page(records: RecordFolder) -> list[str]:
         text_runtimes(records["text-runtime"], records.note("text-runtime")),
         texts(records["text-speed"]),
         large_files(records["large-file"]),
+        serving(records["serving"], records.note("serving")),
         growth(records["speed"]),
     ]

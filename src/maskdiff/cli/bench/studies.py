@@ -23,6 +23,7 @@ CELLS = "results/more/cells.jsonl"
 EFFORTS = "results/more/efforts.jsonl"
 FIND = "results/more/find.jsonl"
 LARGE_FILE = "results/more/large-file.jsonl"
+SERVING = "results/more/serving.jsonl"
 
 
 def contamination(
@@ -261,6 +262,27 @@ def large_file(
     return int(bool(failed))
 
 
+def serve(
+    ctx: typer.Context,
+    clients: Annotated[int, typer.Option(min=1, help="Clients that ask at the same time.")] = 200,
+    seconds: Annotated[float, typer.Option(min=0.1, help="How long they ask.")] = 60.0,
+    method: Annotated[str, typer.Option(metavar="NAME", help="What answers: default, mlp or kernel.")] = "default",
+    out: Annotated[str, record_file(SERVING)] = SERVING,
+) -> int:
+    """Serve a model on this machine, ask from a second process, compare every answer, and record time and memory."""
+    from maskdiff.bench.studies.serving import LoadSettings, measure_serving
+
+    output: Output = ctx.obj
+    record = measure_serving(LoadSettings(clients, seconds, method), out)
+    output.facts(command="bench serve", out=out, status=record["status"])
+    output.note(
+        f"{record['requests_per_second']:,.0f} answers a second to {clients:,} clients, half of them within "
+        f"{record['p50_ms']:.0f} ms, 99% within {record['p99_ms']:.0f} ms; one client alone waits "
+        f"{record['idle_p50_ms']:.1f} ms; {record['errors']} errors, {record['wrong']} wrong answers"
+    )
+    return int(record["status"] != "ok")
+
+
 STUDIES: dict[str, Callable[..., int | None]] = {
     "contamination": contamination,
     "small-tables": small_tables,
@@ -273,6 +295,7 @@ STUDIES: dict[str, Callable[..., int | None]] = {
     "text-speed": text_speed,
     "text-runtime": text_runtime,
     "large-file": large_file,
+    "serve": serve,
     "learned-rows": learned_rows,
     "speed": speed,
 }

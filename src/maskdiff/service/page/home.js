@@ -56,7 +56,7 @@ const forget = (path, line, name) => make("button", {
 const resultLine = (result) => {
   const line = make("li", { class: "entry" });
   line.append(
-    make("a", { class: "value name", href: `#/result/${result.id}?shown=alarms` }, result.file.name),
+    make("a", { class: "value name", href: `#/result/${result.id}${result.alarms ? "?shown=alarms" : ""}` }, result.file.name),
     make("span", { class: "grow" }, described(result)), make("span", { class: "aside" }, ago(result.made)),
     forget(`/results/${result.id}`, line, result.file.name));
   return line;

@@ -29,11 +29,12 @@ export const jobView = async ({ id, signal }) => {
     detail.textContent = known ? `${count(job.done)} of ${count(job.total)}${loss}` : "";
     if (job.state === "failed") detail.textContent = job.error;
     detail.className = job.state === "failed" ? "failure" : "note";
+    stages.hidden = job.state === "failed";
   };
   const ended = () => {
     const back = job.settings.file ? [make("a", { class: "quiet", href: `#/file/${job.settings.file}` }, "Back to the file")] : [];
     if (job.state !== "done") { actions.replaceChildren(...back, make("a", { class: "quiet", href: "#/" }, "To the beginning")); return; }
-    if (job.result.result) { location.replace(`#/result/${job.result.result}?shown=alarms`); return; }
+    if (job.result.result) { location.replace(`#/result/${job.result.result}${job.result.alarms ? "?shown=alarms" : ""}`); return; }
     title.textContent = `The model ${job.result.model} is learned`;
     stage.textContent = "It can judge rows now: here, and for programs at the address below.";
     detail.className = "value";

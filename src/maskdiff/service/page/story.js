@@ -8,9 +8,9 @@ const verdict = (one) => `score ${score(one.anomaly_score)}, p-value ${pValue(on
 
 export const openStory = async ({ id, row, facts, isText, shaded, neighbours, onMove, onClose, onFine }) => {
   const dialog = $("story");
-  let told;
-  try { told = await get(`/results/${id}/rows/${row}`); } catch (error) { say(error.message); return; }
-  const { model } = told;
+  let found;
+  try { found = await get(`/results/${id}/rows/${row}`); } catch (error) { say(error.message); return; }
+  const { model } = found;
   const changes = {};
   const title = make("h2", { id: "story-title", tabIndex: -1 }, `Row ${row}`);
   const now = make("p", { class: "what-if", role: "status", hidden: true });
@@ -33,7 +33,7 @@ export const openStory = async ({ id, row, facts, isText, shaded, neighbours, on
       ];
       if (known) { [...known.cells].slice(2).forEach((td) => td.remove()); known.append(...parts); continue; }
       const place = facts.columns.indexOf(one.column);
-      const input = place < 0 ? null : make("input", { value: told.values[place] ?? "", autocomplete: "off", spellcheck: "false", "aria-label": `${one.column}, change it to see what would be`, oninput: () => change(one.column, input) });
+      const input = place < 0 ? null : make("input", { value: found.values[place] ?? "", autocomplete: "off", spellcheck: "false", "aria-label": `${one.column}, change it to see what would be`, oninput: () => change(one.column, input) });
       if (input) inputs.set(one.column, input);
       bars.append(make("tr", { data: { column: one.column } }, make("th", { scope: "row", class: "value name" }, one.column),
         make("td", {}, input ?? make("span", { class: "value" }, one.value ?? "")), ...parts));
@@ -43,7 +43,7 @@ export const openStory = async ({ id, row, facts, isText, shaded, neighbours, on
   let waiting, asked = 0;
   const change = (column, input) => {
     const place = facts.columns.indexOf(column);
-    if (input.value === (told.values[place] ?? "")) delete changes[column];
+    if (input.value === (found.values[place] ?? "")) delete changes[column];
     else changes[column] = input.value === "" ? null : input.value;
     input.classList.toggle("changed", column in changes);
     clearTimeout(waiting);
@@ -60,22 +60,22 @@ export const openStory = async ({ id, row, facts, isText, shaded, neighbours, on
       again.hidden = !any;
       now.replaceChildren("As it is: ", make("strong", {}, score(model.anomaly_score)), ". With your changes: ", make("strong", { class: one.is_anomaly ? "alarm-text" : "calm-text" }, score(one.anomaly_score)), one.is_anomaly ? ", an alarm." : ", no alarm.");
       if (!isText) drawBars(one.cells);
-      else text.replaceChildren(...shaded({ ...told, cells: one.cells, pieces: one.pieces }));
+      else text.replaceChildren(...shaded({ ...found, cells: one.cells, pieces: one.pieces }));
     } catch (error) { note.textContent = error.message; }
   };
   const again = make("button", { class: "quiet", type: "button", hidden: true, onclick: () => {
-    for (const [column, input] of inputs) { input.value = told.values[facts.columns.indexOf(column)] ?? ""; input.classList.remove("changed"); delete changes[column]; }
+    for (const [column, input] of inputs) { input.value = found.values[facts.columns.indexOf(column)] ?? ""; input.classList.remove("changed"); delete changes[column]; }
     tryOut();
   } }, "Undo the changes");
 
   const text = make("p", { class: "text value" });
-  if (isText) text.append(...shaded({ ...told, pieces: model.pieces }));
+  if (isText) text.append(...shaded({ ...found, pieces: model.pieces }));
 
   const nearest = (model.nearest ?? []).filter((one) => Object.keys(one).length);
   const differing = [...new Set(nearest.flatMap((one) => Object.keys(one)))];
   const nearestTable = nearest.length ? [make("h3", {}, "The nearest normal rows, where they differ"),
     make("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": "The nearest normal rows" }, make("table", {}, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Column"), make("th", { scope: "col" }, "This row"), nearest.map((_, at) => make("th", { scope: "col" }, `Normal row ${at + 1}`)))),
-      make("tbody", {}, differing.map((name) => make("tr", {}, make("th", { scope: "row", class: "value name" }, name), make("td", { class: "value" }, told.values[facts.columns.indexOf(name)] ?? ""),
+      make("tbody", {}, differing.map((name) => make("tr", {}, make("th", { scope: "row", class: "value name" }, name), make("td", { class: "value" }, found.values[facts.columns.indexOf(name)] ?? ""),
         nearest.map((one) => make("td", { class: name in one ? "value" : "note" }, name in one ? one[name] : "the same")))))))] : [];
 
   const fine = (scope, label) => make("button", { class: "quiet", type: "button", data: { scope }, onclick: async (event) => {
@@ -93,7 +93,7 @@ export const openStory = async ({ id, row, facts, isText, shaded, neighbours, on
   if (!isText) drawBars(model.cells);
   dialog.replaceChildren(
     make("div", { class: "story-head" }, title, make("div", { class: "actions" }, step(at < 0 ? undefined : rows[at - 1], "Previous"), step(at < 0 ? undefined : rows[at + 1], "Next"), close)),
-    make("p", { class: "lede" }, told.oddity ? `${told.oddity[0].toUpperCase()}${told.oddity.slice(1)}: ` : "", `score ${score(told.score)}, p-value ${pValue(told.p_value)}${told.dismissed ? "; judged fine" : ""}.`),
+    make("p", { class: "lede" }, found.oddity ? `${found.oddity[0].toUpperCase()}${found.oddity.slice(1)}: ` : "", `score ${score(found.score)}, p-value ${pValue(found.p_value)}${found.dismissed ? "; judged fine" : ""}.`),
     make("p", { class: "actions" }, fine("same cells", "This is fine"), fine("same pattern", "All like it are fine"), again),
     note, now,
     ...(isText ? [make("h3", {}, "Its odd words"), text] : [

@@ -26,7 +26,7 @@ from maskdiff.service.names import ID
 from maskdiff.service.problems import Problem, answers
 from maskdiff.service.results import Choice, Result
 from maskdiff.service.routes.scoring import answered
-from maskdiff.service.scoring import Records, Wish
+from maskdiff.service.scoring import Records, RowOptions
 from maskdiff.service.security import own_client
 from maskdiff.service.state import Service, TheService
 from maskdiff.service.tables import CSV, JSON
@@ -128,8 +128,8 @@ async def read_rows(
     records = result.records(shown)
     bare = [at for at, record in enumerate(records) if record["cells"] is None]
     if bare:
-        wish = Wish(explain=True, top=8)
-        explained = await _explained(service, id, result, request, result.batch(shown[bare]), wish)
+        options = RowOptions(explain=True, top=8)
+        explained = await _explained(service, id, result, request, result.batch(shown[bare]), options)
         for at, one in zip(bare, explained, strict=True):
             records[at] |= {"cells": one["cells"], "pieces": one.get("pieces")}
     return _json({"matched": len(places), "of": len(result.table), "offset": offset, "rows": records})
@@ -141,8 +141,8 @@ async def read_row(id: ResultId, row: RowNumber, request: Request, service: TheS
     result = await asyncio.to_thread(service.results.get, id)
     place = _place(result, row)
     (record,) = result.records(place)
-    wish = Wish(explain=True, nearest=True)
-    (explained,) = await _explained(service, id, result, request, result.batch(place), wish)
+    options = RowOptions(explain=True, nearest=True)
+    (explained,) = await _explained(service, id, result, request, result.batch(place), options)
     return _json(record | {"model": explained, "cells": record["cells"] or explained["cells"]})
 
 
@@ -158,7 +158,7 @@ async def what_if(id: ResultId, row: RowNumber, given: WhatIf, request: Request,
             raise Problem(404, f"the rows have no column {name!r}.")
         at = result.names.index(name)
         batch = batch.set_column(at, name, pa.array([text], pa.string()))
-    (explained,) = await _explained(service, id, result, request, batch, Wish(explain=True))
+    (explained,) = await _explained(service, id, result, request, batch, RowOptions(explain=True))
     return _json(explained)
 
 
@@ -217,11 +217,11 @@ def _place(result: Result, row: int) -> Any:
 
 
 async def _explained(
-    service: Service, id: str, result: Result, request: Request, batch: pa.RecordBatch, wish: Wish
+    service: Service, id: str, result: Result, request: Request, batch: pa.RecordBatch, options: RowOptions
 ) -> Records:
     """What the model of a result says about rows."""
     model: ServedModel = await service.models.get_file(f"result {id}", result.folder / "model.maskdiff")
-    return await answered(request, service.scorer.submit(model, batch, wish), _SOON)
+    return await answered(request, service.scorer.submit(model, batch, options), _SOON)
 
 
 def _json(content: Any) -> Response:

@@ -22,7 +22,7 @@ from maskdiff.service.bulk import Scratch
 from maskdiff.service.model_folder import ServedModel
 from maskdiff.service.problems import Problem, answers
 from maskdiff.service.routes.models import ModelName
-from maskdiff.service.scoring import Records, Wish
+from maskdiff.service.scoring import Records, RowOptions
 from maskdiff.service.state import Service, TheService
 from maskdiff.service.tables import CSV, FORMATS, JSON, LINES, PARQUET, check_table
 
@@ -108,7 +108,7 @@ async def score(name: ModelName, request: Request, service: TheService, false_al
     model = await service.model(name)
     if _media_type(request) != JSON:
         return await _scored_file(service, model, request, ScoreOptions(false_alarm_rate=false_alarm_rate))
-    records = await _records(service, model, request, Wish(false_alarm_rate))
+    records = await _records(service, model, request, RowOptions(false_alarm_rate))
     threshold = model.detector.threshold(false_alarm_rate)
     return _json({"model": name, "threshold": threshold, "rows": records})
 
@@ -125,10 +125,10 @@ async def explain(
     """As score, and the cells or tokens that are the reasons, with what was expected in their places."""
     model = await service.model(name)
     if _media_type(request) != JSON:
-        options = ScoreOptions(explain=top or _REASONS, false_alarm_rate=false_alarm_rate)
-        return await _scored_file(service, model, request, options)
-    wish = Wish(false_alarm_rate, explain=True, top=top, nearest=nearest)
-    return _json({"model": name, "rows": await _records(service, model, request, wish)})
+        of_file = ScoreOptions(explain=top or _REASONS, false_alarm_rate=false_alarm_rate)
+        return await _scored_file(service, model, request, of_file)
+    options = RowOptions(false_alarm_rate, explain=True, top=top, nearest=nearest)
+    return _json({"model": name, "rows": await _records(service, model, request, options)})
 
 
 def _media_type(request: Request) -> str:
@@ -138,10 +138,12 @@ def _media_type(request: Request) -> str:
     return given
 
 
-async def _records(service: Service, model: ServedModel, request: Request, wish: Wish) -> Records:
+async def _records(service: Service, model: ServedModel, request: Request, options: RowOptions) -> Records:
     """The answer about the rows of a JSON body."""
     limits = service.limits
-    model.detector.threshold(wish.false_alarm_rate)  # a rate that cannot be promised is refused before anything is read
+    model.detector.threshold(
+        options.false_alarm_rate
+    )  # a rate that cannot be promised is refused before anything is read
     rows = _parsed(await in_memory(request, limits.body_bytes))
     if len(rows) > limits.json_rows:
         raise TooLarge("rows of a JSON body", limits.json_rows)
@@ -150,7 +152,7 @@ async def _records(service: Service, model: ServedModel, request: Request, wish:
         raise TooLarge("columns", limits.columns)
     if not batch.num_columns:
         raise Problem(400, "the rows have no columns.")
-    return await answered(request, service.scorer.submit(model, batch, wish), limits.answer_seconds)
+    return await answered(request, service.scorer.submit(model, batch, options), limits.answer_seconds)
 
 
 def _parsed(body: bytes) -> list[dict[str, Any]]:

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from maskdiff.bench.runs.records import read_records
+from maskdiff.cli import main
+
+
+def test_the_command_records_throughput_latency_and_memory_and_no_wrong_answer(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.jsonl"
+    arguments = ["--clients", "5", "--seconds", "1", "--method", "kernel", "--out", str(out)]
+    assert main(["bench", "serve", *arguments, "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["out"] == str(out)
+    (record,) = read_records(out)
+    assert (record["errors"], record["wrong"]) == (0, 0)
+    assert record["requests"] > 5
+    assert 0 < record["idle_p50_ms"] <= record["idle_p99_ms"]
+    assert record["memory_mb"]["end"] > 0
