@@ -1,12 +1,10 @@
 """The service under load: many clients in a process of their own, each asking for one row at a time.
 
-Every answer is compared with what Python says about the row. The clients speak plain HTTP over sockets: a library for
-it would need more of the processors than the service.
+Every answer is compared with what Python says about the row.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import multiprocessing
 import os
@@ -25,13 +23,12 @@ import pyarrow as pa
 from maskdiff.bench.runs.measure import Record, Run, identity
 from maskdiff.bench.runs.records import RecordFile
 from maskdiff.bench.studies.large_file import make_rows
+from maskdiff.bench.studies.load_clients import Load, ask
 from maskdiff.jobs import DetectorSettings, score_batch
 from maskdiff.storage import save
 
 TASK = "serve"
 _MODEL = "rows"
-# Scores of a row in one batch or another agree to this.
-_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -44,15 +41,6 @@ class LoadSettings:
     learned_rows: int = 2000
     different_rows: int = 500
     idle_requests: int = 200
-
-
-@dataclass
-class Load:
-    """What clients saw: milliseconds of each answer, answers with another status than 200, and wrong ones."""
-
-    milliseconds: list[float]
-    errors: int = 0
-    wrong: int = 0
 
 
 def measure_serving(settings: LoadSettings, out: str | os.PathLike[str]) -> Record:
@@ -99,13 +87,15 @@ def start_service(folder: str) -> tuple[subprocess.Popen[str], int]:
 
 
 def _measure(pid: int, port: int, bodies: list[bytes], scores: list[float], settings: LoadSettings) -> Record:
-    alone = _in_process(port, bodies, scores, 1, settings.idle_requests, None)
-    before = memory_mb(pid)
-    began = time.perf_counter()
-    half = _in_process(port, bodies, scores, settings.clients, None, settings.seconds / 2)
-    middle = memory_mb(pid)
-    rest = _in_process(port, bodies, scores, settings.clients, None, settings.seconds / 2)
-    seconds = time.perf_counter() - began
+    context, asked = multiprocessing.get_context("spawn"), (port, f"/models/{_MODEL}/score", bodies, scores)
+    with context.Pool(1) as pool:
+        alone: Load = pool.apply(ask, (*asked, 1, settings.idle_requests, None))
+        before = memory_mb(pid)
+        began = time.perf_counter()
+        half: Load = pool.apply(ask, (*asked, settings.clients, None, settings.seconds / 2))
+        middle = memory_mb(pid)
+        rest: Load = pool.apply(ask, (*asked, settings.clients, None, settings.seconds / 2))
+        seconds = time.perf_counter() - began
     times = np.array(half.milliseconds + rest.milliseconds)
     quiet = np.array(alone.milliseconds[len(alone.milliseconds) // 10 :])  # the first ones load what is needed
     run = Run(f"{settings.clients} clients", settings.method, 0)
@@ -124,63 +114,6 @@ def _measure(pid: int, port: int, bodies: list[bytes], scores: list[float], sett
         "wrong": alone.wrong + half.wrong + rest.wrong,
         "memory_mb": {"idle": before, "middle": middle, "end": memory_mb(pid)},
     }
-
-
-def _in_process(
-    port: int, bodies: list[bytes], scores: list[float], clients: int, requests: int | None, seconds: float | None
-) -> Load:
-    """What clients in a process of their own saw; each sends so many requests, or goes on for so long."""
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(1) as pool:
-        return pool.apply(_clients, (port, bodies, scores, clients, requests, seconds))
-
-
-def _clients(
-    port: int, bodies: list[bytes], scores: list[float], clients: int, requests: int | None, seconds: float | None
-) -> Load:
-    return asyncio.run(_all(port, bodies, scores, clients, requests, seconds))
-
-
-async def _all(
-    port: int, bodies: list[bytes], scores: list[float], clients: int, requests: int | None, seconds: float | None
-) -> Load:
-    load = Load([])
-    end = None if seconds is None else time.perf_counter() + seconds
-    await asyncio.gather(*(_client(port, bodies, scores, at, load, requests, end) for at in range(clients)))
-    return load
-
-
-async def _client(
-    port: int,
-    bodies: list[bytes],
-    scores: list[float],
-    number: int,
-    load: Load,
-    requests: int | None,
-    end: float | None,
-) -> None:
-    """One connection that asks again as soon as it is answered."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    at = done = 37 * number
-    while (requests is None or at - done < requests) and (end is None or time.perf_counter() < end):
-        place = at % len(bodies)
-        began = time.perf_counter()
-        status, answer = await _asked(reader, writer, bodies[place])
-        load.milliseconds.append(1000 * (time.perf_counter() - began))
-        if status != 200:
-            load.errors += 1
-        elif abs(answer["rows"][0]["anomaly_score"] - scores[place]) > _TOLERANCE:
-            load.wrong += 1
-        at += 1
-    writer.close()
-
-
-async def _asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, body: bytes) -> tuple[int, Any]:
-    head = f"POST /models/{_MODEL}/score HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-    writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-    lines = (await reader.readuntil(b"\r\n\r\n")).decode().lower().split("\r\n")
-    length = next(int(line.partition(":")[2]) for line in lines if line.startswith("content-length:"))
-    return int(lines[0].split()[1]), json.loads(await reader.readexactly(length))
 
 
 def memory_mb(pid: int) -> float:
