@@ -17,9 +17,11 @@ from ..conftest import make_connections
 
 
 @pytest.fixture
-def odd(tmp_path: Path, odd_rows: pd.DataFrame) -> Path:
-    path = tmp_path / "odd.csv"
-    pd.concat([make_connections(60, seed=1), odd_rows]).to_csv(path, index=False)
+def odd(tmp_path: Path) -> Path:
+    """64 connections; the last four have a service and a number of bytes that were never seen."""
+    path, rows = tmp_path / "odd.csv", make_connections(64, seed=1)
+    rows.loc[60:, ["service", "bytes"]] = ["gopher", 900_000]
+    rows.to_csv(path, index=False)
     return path
 
 

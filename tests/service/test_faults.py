@@ -54,7 +54,7 @@ def test_a_killed_service_leaves_nothing_half_done_and_goes_on_when_it_starts_ag
     first = start(folder)
     with Client(first.url, seconds=PATIENCE) as client:
         file = client.upload(table)["id"]
-        given = {"file": file, "name": "resumed", "reconstructor": "mlp", "steps": 2000}
+        given = {"file": file, "name": "resumed", "reconstructor": "mlp", "steps": 400}
         job = client.http.post("/models", json=given).json()
         with socket.create_connection(("127.0.0.1", first.port), timeout=30) as sending:
             sending.sendall(UPLOAD.encode() + b"a,b\n" * 1000)

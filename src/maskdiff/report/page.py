@@ -118,6 +118,7 @@ def page_values(builder: ReportBuilder, *, source: str | None, model: str | None
         "drift": drift,
         "timelines": [(one, over_time(one, builder.rate)) for one in builder.timelines()],
         "column_bars": column_bars(drift, score_shares) if content.wording.is_table and builder.n_judged else [],
+        "all_pictured": False,
         "small_size": (SMALL_WIDTH, SMALL_HEIGHT),
         "checks": builder.checks(),
         "model": model_facts(builder, model),

@@ -7,8 +7,9 @@ from typing import Any
 
 from maskdiff.io.atomic import atomic_write
 from maskdiff.report.builder import ReportBuilder
-from maskdiff.report.page import environment, page_values
+from maskdiff.report.page import MAX_PICTURES, environment, page_values
 from maskdiff.report.payload import as_json
+from maskdiff.report.small_bars import learned_and_new
 
 # Name -> template; what there is nothing to show of is left out.
 _TEMPLATES = {"scores": "scores.html", "time": "timeline.html", "columns": "columns.html", "groups": "groups.html"}
@@ -29,6 +30,9 @@ def sections(builder: ReportBuilder) -> dict[str, Any]:
     names = dict(_TEMPLATES)
     if not values["timelines"]:
         del names["time"]
+    if builder.search is None and values["wording"].is_table:
+        pictures = [learned_and_new(one) for one in values["drift"][:MAX_PICTURES]]
+        values |= {"column_bars": pictures, "all_pictured": len(pictures) == len(values["drift"])}
     if builder.search is None:
         names["drift"] = "column_drift.html" if values["wording"].is_table else "token_drift.html"
     html = {

@@ -1,5 +1,5 @@
 // A result: the rows in order, shaded, with what was expected; filters, pages, the slider, and the sections of the report.
-import { download, get } from "./api.js";
+import { download, get, post } from "./api.js";
 import { $, count, heading, interval, make, pValue, percent, plural, rate, say, score, stack } from "./dom.js";
 import { openStory } from "./story.js";
 
@@ -267,7 +267,18 @@ export const resultView = async ({ id, query, signal }) => {
   for (const node of parts.querySelectorAll(".own-rate")) node.remove();
   stack(parts);
 
-  // What to know, and the model of a search --------------------------------------------------------------------------------
+  // The model of a search can be kept: it judges rows to come.
+  const keepName = make("input", { id: "keep-name", autocomplete: "off", spellcheck: "false", required: true, pattern: "[A-Za-z0-9][A-Za-z0-9_\\-]{0,99}", placeholder: "such as claims" });
+  const keep = facts.task === "find" ? make("section", { class: "frame" }, make("h2", {}, "Judge rows to come"),
+    make("p", {}, "The search has learned a model from the rows that are not odd, and what you judged fine is part of it. Keep it under a name."),
+    make("form", { class: "controls", onsubmit: async (event) => {
+      event.preventDefault();
+      try { location.hash = `#/job/${(await post("/models", { result: id, name: keepName.value })).id}`; } catch (error) { keepNote.textContent = error.message; }
+    } }, make("label", {}, "Name of the model ", keepName), make("button", { class: "quiet", type: "submit" }, "Keep the model"))) : null;
+  const keepNote = make("p", { class: "note", role: "alert" });
+  keep?.append(keepNote);
+
+  // What to know before it is believed --------------------------------------------------------------------------------
   const checks = sections.checks.length ? make("section", { class: "frame" }, make("h2", {}, "Before you believe it"),
     make("dl", { class: "checks" }, sections.checks.map((check) => make("div", {}, make("dt", {}, check.title), make("dd", {}, check.message))))) : null;
 
@@ -283,5 +294,6 @@ export const resultView = async ({ id, query, signal }) => {
       make("p", {}, "The stronger the shade of a cell, the larger its share of the score. Choose a row for its whole story."),
       sliderBox, controls, chosenGroup, pager, box, nothing),
     parts,
+    ...(keep ? [keep] : []),
   ];
 };
