@@ -58,7 +58,7 @@ def listen(host: str, port: int) -> socket.socket:
     """A socket that listens there; port 0 is any that is free."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        # With the protocol named, asyncio sends small parts at once; else an answer waits 40 ms for the client's system.
+        # With the protocol named, asyncio sends small parts at once; else an answer may wait 40 ms for the client.
         made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host, port))
