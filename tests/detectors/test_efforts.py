@@ -187,3 +187,25 @@ def test_reasons_of_tokens_are_found_by_the_whole_grid(tokens):
     detector, rows = tokens
     lazy, whole = (detector.with_effort(effort).explain(rows[:5]) for effort in ("alarms", "full"))
     pd.testing.assert_frame_equal(lazy, whole, rtol=1e-4)
+
+
+# The first row ------------------------------------------------------------------------------------------------------
+
+
+def test_warming_up_loads_what_the_first_row_needs_and_changes_nothing(detector, rows, monkeypatch):
+    before = detector.judge(rows).alarm_score
+    seen = []
+    for source in detector.evidence_.sources.values():
+        cells = type(source).cells
+
+        def counted(source, codes, cells=cells, **how):
+            seen.append(len(codes))
+            return cells(source, codes, **how)
+
+        monkeypatch.setattr(type(source), "cells", counted)
+    assert detector.warm_up() is detector
+    assert set(seen) == {1}
+    monkeypatch.undo()
+    np.testing.assert_array_equal(detector.judge(rows).alarm_score, before)
+    with pytest.raises(NotFittedError):
+        TableDetector().warm_up()

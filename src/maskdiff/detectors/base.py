@@ -7,7 +7,7 @@ Higher score = more anomalous, everywhere but in the four methods that carry sci
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,6 +183,11 @@ class Detector(OutlierMixin, Explaining, Feedback, ModelState):  # type: ignore[
     def shaded(self, X: Any, *, verdicts: Verdicts | None = None) -> list[list[Piece]]:
         """Every row as a text whose pieces say how odd they are; none where rows are no texts."""
         return []
+
+    def warm_up(self) -> Self:
+        """Load what the first row would wait for, so that it takes no longer than the next; the detector itself."""
+        check_is_fitted(self)
+        return self
 
     def _scored(self, X: Any) -> tuple[Codes, CellEvidence]:
         check_is_fitted(self)

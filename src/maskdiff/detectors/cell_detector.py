@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,18 @@ class CellDetector(TextEvidence, Detector):
             return RowAlarms(lambda scores: scores, log_odds)
         oddness = alarms.cells.oddness(log_odds, codes.known)
         return RowAlarms(lambda scores: alarms.alarm_score(scores, oddness), log_odds)
+
+    def warm_up(self) -> Self:
+        """Load what the first row would wait for, such as compiled loops: about half a second; the detector itself."""
+        super().warm_up()
+        schema = self.encoder_.schema_
+        row = Codes(np.zeros((1, len(schema)), dtype=schema.code_dtype), schema)
+        sources = (one for name, one in self.evidence_.sources.items() if name != TEXTS)
+        for source in sources:
+            source.cells(row, stage="scoring")
+        if not self._fits_on_texts():
+            self._alarm(row, self._weigh(row), self.threshold())
+        return self
 
     def _alarm(self, codes: Codes, found: CellEvidence, threshold: float) -> tuple[FloatArray, CellVerdicts]:
         log_odds = found.log_odds

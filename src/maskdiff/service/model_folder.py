@@ -104,4 +104,5 @@ def _load(name: str, path: Path) -> ServedModel:
     except ModelFileError as error:
         raise Problem(409, str(error).replace(str(path), name)) from error
     detector.progress = False
+    detector.warm_up()
     return ServedModel(name, path, stamp, detector, SharedCounts(detector))
