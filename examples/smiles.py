@@ -1,25 +1,19 @@
-"""Strings that look like molecules: learn their grammar, find broken ones, and point at the character.
+"""Strings that look like molecules: learn their grammar, find broken ones, and point at the symbol.
 
-A row is a list of symbols, here atoms, bonds, brackets and ring numbers. One wrong symbol among twenty hardly moves a
-mean, so the oddest symbol alone is the score: aggregate="max".
+A row is a SMILES string; separator="smiles" splits it into atoms, bonds, branches and ring numbers. One wrong symbol
+among twenty hardly moves a mean, so the oddest symbol alone is the score: aggregate="max".
 """
 
 from __future__ import annotations
-
-import re
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from maskdiff import SequenceDetector, Steps, Training
 from maskdiff.datasets.molecules import make_molecules
+from maskdiff.encoders.tokens.smiles import smiles_symbols
 from maskdiff.probes import ProbeGrid
 from maskdiff.reconstructors import TransformerReconstructor
-
-
-def symbols(text: str) -> list[str]:
-    """Chlorine and bromine are one symbol each, all others have one letter."""
-    return re.findall("Cl|Br|.", text)
 
 
 def main() -> None:
@@ -28,15 +22,15 @@ def main() -> None:
 
     training = Training(Steps(400), batch_size=32, learning_rate=2e-3, warmup=0.1)
     small = TransformerReconstructor(width=64, dropout=0.0, training=training)
-    probes = ProbeGrid((0.05, 0.2), 6)
-    detector = SequenceDetector(small, aggregate="max", probes=probes, progress=False).fit(list(map(symbols, normal)))
+    detector = SequenceDetector(
+        small, separator="smiles", aggregate="max", probes=ProbeGrid((0.05, 0.2), 6), progress=False
+    ).fit(normal)
 
-    rows = list(map(symbols, strings))
-    scores = detector.anomaly_score(rows)
+    scores = detector.anomaly_score(strings)
     print(f"ROC {100 * roc_auc_score(y, scores):.1f}")
     for i in np.argsort(-scores)[:5]:
-        odd = detector.explain([rows[i]], top=1).iloc[0]
-        place = len("".join(rows[i][: odd["position"]]))
+        odd = detector.explain([strings[i]], top=1).iloc[0]
+        place = len("".join(smiles_symbols(strings[i])[: odd["position"]]))
         print(strings[i])
         print(f"{' ' * place}^ {odd['value']!r}, expected {odd['expected']!r}")
 

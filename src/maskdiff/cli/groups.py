@@ -84,7 +84,7 @@ def _detector_settings(
     text: Annotated[str | None, _of_tokens("NAME", "Rows are texts: those of this column.")] = None,
     sequence: Annotated[str | None, _of_tokens("NAME", "Rows are lists of symbols, in this column.")] = None,
     separator: Annotated[
-        str | None, _of_tokens("TEXT", 'Split a --sequence that is a string here: " "; "" into characters.')
+        str | None, _of_tokens("TEXT", 'Split a --sequence that is a string here: " "; "" into characters; smiles.')
     ] = None,
     tokenizer: Annotated[
         str | None, _of_tokens("bpe|gpt2|FILE", "How a --text is cut into tokens; learned unless given.")

@@ -26,7 +26,8 @@ class SequenceDetector(TokenDetector):
     Parameters
     ----------
     reconstructor : "transformer", or an object with `log_prob` and `most_likely` (see `Reconstructor`).
-    separator : how to split rows that are strings: at " " or another separator, into characters with "".
+    separator : how to split rows that are strings: at " " or another separator, into characters with "", into the
+        symbols of a molecule with "smiles".
     column : the column that holds the sequences, where rows come as a table.
     max_length, overlap : longer rows are looked at in windows of this many symbols that overlap; every symbol counts
         once. None: 256 and 64.

@@ -20,8 +20,9 @@ class SequenceEncoder(TokenEncoder):
 
     Parameters
     ----------
-    separator : how to split a row that is a string: at " " (or another separator), into characters with "". None:
-        strings are refused, since a plain string among lists is nearly always a mistake.
+    separator : how to split a row that is a string: at " " (or another separator), into characters with "", into the
+        atoms, bonds, branches and ring numbers of a molecule with "smiles". None: strings are refused, since a plain
+        string among lists is nearly always a mistake.
     column : the column to read where rows come as a table.
     max_length, overlap : rows with more symbols are encoded as windows of `max_length` that share `overlap` symbols.
 

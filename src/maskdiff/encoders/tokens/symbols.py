@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from maskdiff.encoders.tokens.input import is_missing
+from maskdiff.encoders.tokens.smiles import smiles_symbols
 from maskdiff.errors import InputError, SettingError
+
+# Name -> how to split a string of a notation of its own.
+SPLITTERS: dict[str, Callable[[str], list[str]]] = {"smiles": smiles_symbols}
 
 
 def as_symbols(value: Any, row: int, separator: str | None) -> list[Hashable]:
@@ -31,8 +35,8 @@ def as_symbols(value: Any, row: int, separator: str | None) -> list[Hashable]:
 def split(text: str, row: int, separator: str | None) -> list[Hashable]:
     """A string as symbols. Without a separator it can only be a JSON list, as a CSV file holds lists.
 
-    >>> split('["open file", 3]', 0, None), split("a;b", 0, ";")
-    (['open file', 3], ['a', 'b'])
+    >>> split('["open file", 3]', 0, None), split("a;b", 0, ";"), split("CCl", 0, "smiles")
+    (['open file', 3], ['a', 'b'], ['C', 'Cl'])
     """
     if separator is None:
         values = _json_list(text)
@@ -40,9 +44,12 @@ def split(text: str, row: int, separator: str | None) -> list[Hashable]:
             return as_symbols(values, row, None)
         raise InputError(
             f"row {row} is a plain string, {text[:40]!r}, where a list of symbols is expected. Say how to split it: "
-            'separator=" " at blanks, separator="" into characters; or use TextDetector for texts.',
+            'separator=" " at blanks, separator="" into characters, separator="smiles" into atoms and bonds; or use '
+            "TextDetector for texts.",
             setting="separator",
         )
+    if separator in SPLITTERS:
+        return list(SPLITTERS[separator](text))
     if separator == "":
         return list(text)
     pieces = text.split(separator) if text else []
