@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from maskdiff.cli.bench.options import Data, Device, Jobs, Methods, Names, Seeds, Sets, measure, names, record_file
+from maskdiff.cli.bench.options import Data, Device, Jobs, Methods, Names, RecordFile, Seeds, Sets, measure, names
 from maskdiff.cli.bench.studies import STUDIES
 from maskdiff.cli.output import Output, counted
 from maskdiff.cli.registry import Commands
@@ -27,7 +27,7 @@ def tables(
     sets: Sets = ["all"],  # noqa: B006
     methods: Methods = ["all"],  # noqa: B006
     seeds: Seeds = 5,
-    out: Annotated[str, record_file("results/tables.jsonl")] = "results/tables.jsonl",
+    out: RecordFile = "results/tables.jsonl",
     device: Device = "auto",
     jobs: Jobs = 1,
 ) -> int:
@@ -51,7 +51,7 @@ def text(
         str | None, typer.Option(help="The service's model; for a folder, its name in the records.")
     ] = None,
     seeds: Seeds = 5,
-    out: Annotated[str, record_file("results/text.jsonl")] = "results/text.jsonl",
+    out: RecordFile = "results/text.jsonl",
     device: Device = "auto",
     jobs: Jobs = 1,
 ) -> int:
@@ -72,7 +72,7 @@ def runtime(
     limit: Annotated[
         float | None, typer.Option(min=1, metavar="SECONDS", help="Stop a method on a data set after so long.")
     ] = None,
-    out: Annotated[str, record_file("results/runtime.jsonl")] = "results/runtime.jsonl",
+    out: RecordFile = "results/runtime.jsonl",
     device: Device = "auto",
 ) -> int:
     """Time methods on the same rows, one after the other."""

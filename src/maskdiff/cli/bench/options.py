@@ -20,13 +20,9 @@ Methods = Annotated[
 ]
 Seeds = Annotated[int, typer.Option(min=1, help="How many seeds, from 0.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Runs at a time, each in a process of its own.")]
+RecordFile = Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="The file of records.")]
 
 KEPT = "the runs that ended are kept; the same command goes on from there"
-
-
-def record_file(default: str) -> Any:
-    """The option that names the file of records."""
-    return typer.Option("--out", "-o", metavar="FILE", help=f"The file of records, {default} unless given.")
 
 
 def measure(output: Output, task: Any, out: str, *, sets: Names, methods: Names, **settings: Any) -> int:

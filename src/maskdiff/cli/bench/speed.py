@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from maskdiff.cli.bench.options import KEPT, Device, Methods, Names, names, record_file
+from maskdiff.cli.bench.options import KEPT, Device, Methods, Names, RecordFile, names
 from maskdiff.cli.output import Output, counted, table
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def speed(
     methods: Methods = ["all"],  # noqa: B006
     limit: Annotated[float, typer.Option(metavar="SECONDS", min=1.0, help="Stop a run after this time.")] = 300.0,
     start: Annotated[bool, typer.Option(help="Measure how long the command takes to start, too.")] = True,
-    out: Annotated[str, record_file(SPEED)] = SPEED,
+    out: RecordFile = SPEED,
     device: Device = "cpu",
 ) -> int:
     """Fit and score made-up tables of several sizes: seconds, rows a second, one row alone, and the peak of memory."""
