@@ -94,14 +94,14 @@ def cluster(shared_cluster: tuple[str, Path]) -> Iterator[str]:
 @pytest.fixture
 def without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs run in this process, one unit of work after the other, on what looks like Ray to them."""
-    from maskdiff.distributed import file_scoring, fitting
+    from maskdiff.distributed import file_scoring, finding, fitting
     from maskdiff.distributed.cluster import ClusterOptions
 
     @contextlib.contextmanager
     def connected(options: ClusterOptions) -> Iterator[Any]:
         yield stand_in()
 
-    for door in (file_scoring, fitting):
+    for door in (file_scoring, finding, fitting):
         monkeypatch.setattr(door, "connected", connected)
     monkeypatch.setattr(ClusterOptions, "n_workers", lambda self: 2)
 

@@ -6,7 +6,8 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -57,6 +58,7 @@ def find(
     *,
     detector: groups.Detector,
     columns: groups.Columns,
+    cluster: groups.Cluster,
     reading: groups.Reading,
     force: options.Force = False,
 ) -> None:
@@ -75,7 +77,13 @@ def find(
     checkpoints = None if out == "-" else Checkpoints(f"{out}.checkpoint", resume=resume, seconds=checkpoint_seconds)
     warnings.simplefilter("default", LeftOutWarning)  # there is no table of columns here that says it
     with output.progress() as progress, _saying_how_to_resume(checkpoints, output):
-        summary = find_file(
+        if cluster is None:
+            search: Any = find_file
+        else:
+            from maskdiff.distributed import find_files
+
+            search = partial(find_files, cluster=cluster)
+        summary = search(
             rows,
             out,
             detector=detector,

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from maskdiff.calibration import Calibration
 from maskdiff.distributed.cluster import ClusterOptions, import_ray
-from maskdiff.distributed.model_bytes import detector_of, held_bytes, model_bytes
+from maskdiff.distributed.model_bytes import detector_of, held_value, model_bytes
 from maskdiff.distributed.undecided import ASIDE, Decision, PartScoring, highest_rows
 from maskdiff.io.rows import BatchRows, as_batch
 from maskdiff.jobs.models import Model, as_detector
@@ -55,7 +55,7 @@ class BatchScorer:
     """Scores batches of a dataset; Ray makes one for each worker, which loads the model once."""
 
     def __init__(self, model: Any, options: ScoreOptions, gpus: float, aside: bool) -> None:
-        self.detector, self.options, self.aside = detector_of(held_bytes(model), gpus=gpus), options, aside
+        self.detector, self.options, self.aside = detector_of(held_value(model), gpus=gpus), options, aside
 
     def __call__(self, table: pa.Table) -> pa.Table:
         batch = as_batch(table)

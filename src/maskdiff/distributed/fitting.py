@@ -17,9 +17,9 @@ from maskdiff.detectors.table_reading import OtherRows
 from maskdiff.distributed.cluster import ClusterOptions, connected
 from maskdiff.distributed.learning import ColumnsStep, GatherStep, LearnJob, LookStep, PartFindings, Step
 from maskdiff.distributed.model_bytes import detector_of, model_bytes
-from maskdiff.distributed.parts import FilePart, bundled, cut_into_parts
+from maskdiff.distributed.parts import FilePart, cut_into_parts
 from maskdiff.distributed.places import Place, list_files, placed
-from maskdiff.distributed.results import as_dataset, failure, results_of
+from maskdiff.distributed.reading import each_part
 from maskdiff.errors import EmptyTableError, MaskdiffWarning, SettingError
 from maskdiff.io.many import ManyRows
 from maskdiff.io.outputs import check_output
@@ -28,7 +28,7 @@ from maskdiff.jobs.checkpoint import CHECKPOINT_FILE, Checkpoint
 from maskdiff.jobs.fit import FitSummary, files_of, normal_rows_of, unfitted
 from maskdiff.jobs.fit_settings import ColumnOptions, DetectorSettings
 from maskdiff.jobs.rows.labels import Labels
-from maskdiff.progress import Callback, Progress
+from maskdiff.progress import Callback
 from maskdiff.storage import MODEL_FILE, save
 
 # Rows to train on, compare with and calibrate: from more nothing more is learned (see the page on scale).
@@ -150,23 +150,7 @@ class Gathering:
         self.job = replace(self.job, schema=common.schema)
 
     def _each(self, step: Step, parts: Sequence[FilePart], stage: str) -> Iterator[PartFindings]:
-        """What a step finds out about each part, in the order of the parts."""
-        bundles = bundled(parts, self.cluster.n_workers())
-        numbered = iter(enumerate(parts))
-        units = [[next(numbered) for _ in bundle] for bundle in bundles]
-        found = as_dataset(self.ray, units).map_batches(step, batch_size=1, num_cpus=self.cluster.cpus)
-        waiting, failed, following, done = dict[int, PartFindings](), list[PartFindings](), 0, 0
-        for bundle in results_of(found):
-            waiting |= {one.number: one for one in bundle}
-            failed += [one for one in bundle if one.error is not None]
-            done += len(bundle)
-            if self.callback is not None:
-                self.callback(Progress(stage, done, len(parts)))
-            while following in waiting and not failed:
-                yield waiting.pop(following)
-                following += 1
-        if failed:
-            raise failure(failed, len(parts), "read")
+        return each_part(self.ray, step, parts, self.cluster, stage, self.callback)
 
 
 def _train(

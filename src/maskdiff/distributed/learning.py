@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from maskdiff.codes import FloatArray
 from maskdiff.codes.hashes import numbers_hashed
 from maskdiff.detectors import TableDetector, TokenDetector
 from maskdiff.distributed.parts import FilePart
@@ -91,6 +92,7 @@ class PartFindings:
     recognition: TableRecognition | None = None
     statistics: TableStatistics | None = None
     sample: pa.Table | None = None
+    scores: FloatArray | None = None
     skipped: SkippedLines = field(default_factory=SkippedLines)
     error: str | None = None
     setting: str | None = None

@@ -23,13 +23,13 @@ def model_bytes(model: Model) -> bytes:
         return file.read_bytes()
 
 
-def held_bytes(content: Any) -> bytes:
-    """The bytes themselves, or those that Ray holds for all workers."""
-    if isinstance(content, bytes):
-        return content
+def held_value(given: Any) -> Any:
+    """The value itself, or the one that Ray holds for all workers."""
+    if type(given).__name__ != "ObjectRef":
+        return given
     import ray
 
-    return bytes(ray.get(content))
+    return ray.get(given)
 
 
 def model_digest(content: bytes) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from maskdiff.checks import CheckCounts
-from maskdiff.distributed.model_bytes import detector_of, held_bytes
+from maskdiff.distributed.model_bytes import detector_of, held_value
 from maskdiff.distributed.parts import FilePart
 from maskdiff.distributed.places import Place, fetched, placed
 from maskdiff.distributed.undecided import PartScoring, needs_all_rows
@@ -87,7 +87,7 @@ class FileScorer:
     """Scores bundles of parts; Ray makes one for each worker, which loads the model once."""
 
     def __init__(self, model: Any, job: ScoreJob, gpus: float = 0.0) -> None:
-        self.detector, self.job = detector_of(held_bytes(model), gpus=gpus), job
+        self.detector, self.job = detector_of(held_value(model), gpus=gpus), job
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         """One row for each bundle, both ways as bytes."""

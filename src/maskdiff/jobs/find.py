@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from maskdiff.calibration import Calibration
 from maskdiff.detectors import Detector, TokenDetector
+from maskdiff.detectors.finding.cross_fit import CrossFit, LearnFolds
 from maskdiff.detectors.finding.finder import fit_find_batches
 from maskdiff.detectors.finding.ordering import orderable
 from maskdiff.detectors.finding.search import FindOptions
@@ -39,6 +40,8 @@ from maskdiff.report.search import SearchFacts
 from maskdiff.report.sections import write_sections
 from maskdiff.storage import MODEL_FILE, save
 
+Engine = Callable[[RowFile], LearnFolds]
+
 
 def find_file(
     rows: str,
@@ -54,12 +57,14 @@ def find_file(
     writing: WriteOptions | None = None,
     checkpoints: Checkpoints | None = None,
     callback: Callback | None = None,
+    engine: Engine | None = None,
 ) -> FindSummary:
     """Write the odd rows of a file to another, the oddest first, each with its number in the file and its reasons.
 
     `detector` and `columns` are as in `fit_file`; the columns `group` and `order` say which rows belong together (see
     `Detector.fit_find`) and are not learned from. `checkpoints` store the states of trainings, so that an interrupted
-    search can go on. Odd cells of a table, all of its cells judged together, are listed in the file `output.cells`.
+    search can go on. An `engine` makes the models of all folds elsewhere, given the open file. Odd cells of a table, all
+    of its cells judged together, are listed in the file `output.cells`.
     What is read is never written over.
 
     >>> import tempfile
@@ -87,13 +92,19 @@ def find_file(
         check_has_cells(fitted)
     with open_rows(rows, reading, repeatable=True) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoEvidenceWarning)  # the summary says how many rows are empty
-        ties = {"group": _column(file, group), "order": _column(file, order), "checkpoints": checkpoints}
+        ties: dict[str, Any] = {
+            "group": _column(file, group),
+            "order": _column(file, order),
+            "checkpoints": checkpoints,
+        }
         named = [name for name in (group, order) if name is not None]
         columns_found = found_columns(file.schema, output, type(fitted)._encoder.places)
         normal = normal_rows_of(file, fitted, _without(columns, fitted, named), None, callback)
         batches = partial(_read_batches, fitted, normal)
         with naming_empty_file(file):
-            found = fit_find_batches(fitted, batches, normal.n_rows, options, **ties)
+            stores: dict[str, Any] = {"checkpoints": checkpoints}
+            learn_folds = CrossFit.learn if engine is None else engine(file)
+            found = fit_find_batches(fitted, batches, normal.n_rows, options, **ties, **stores, learn_folds=learn_folds)
         written = FoundRows(file, fitted, found, output, columns_found)
         with open_writer(out, written.schema, written_like(file, out, writing)) as write:
             for batch in written.ranked(file.reading.batch_rows(len(written.schema))):

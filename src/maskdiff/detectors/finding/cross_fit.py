@@ -6,7 +6,7 @@ import copy
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +94,22 @@ class CrossFit:
                 part = model.explain(own, top, verdicts=model.uncalibrated_verdicts(own))
                 parts.append(pd.DataFrame(part).assign(row=places[part["row"].to_numpy()]))
         return pd.concat(parts, ignore_index=True).sort_values("row", kind="stable", ignore_index=True)
+
+
+class LearnFolds(Protocol):
+    """Makes the models of all folds: `CrossFit.learn`, or one that spreads them over machines."""
+
+    def __call__(
+        self,
+        detector: Any,
+        batches: Batches,
+        fold: NDArray[np.int8],
+        learnable: BoolArray,
+        *,
+        callback: Callback | None = None,
+        checkpoint: Callable[[int], CheckpointStore | None] | None = None,
+    ) -> CrossFit:
+        """See `CrossFit.learn`."""
 
 
 def rows_chosen(batches: Batches, chosen: BoolArray) -> Batches:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskdiff.detectors.finding.cross_fit import rows_chosen
+from maskdiff.detectors.finding.cross_fit import CrossFit, LearnFolds, rows_chosen
 from maskdiff.detectors.finding.findings import Findings, findings_of
 from maskdiff.detectors.finding.search import AUTO, Checkpoints, FindOptions, Found, RowTies, search
 from maskdiff.detectors.finding.ties import column_values, group_keys, time_ranks
@@ -104,17 +104,20 @@ def fit_find_batches(
     group: Any = None,
     order: Any = None,
     checkpoints: Checkpoints | None = None,
+    learn_folds: LearnFolds = CrossFit.learn,
 ) -> Found:
     """Search rows that come in parts, each read by `_read`; the detector learns from those that are not left out.
 
-    `group` and `order` give one value for each row; `checkpoints` store the trainings.
+    `group` and `order` give one value for each row; `checkpoints` store the trainings; `learn_folds` makes the models.
     """
     detector._check_settings()
     detector._check_folders()
     n_rows = detector._look(batches, n_rows)
     with listening(detector.progress) as callback:
         ties = _ties(detector, batches, n_rows, group, order)
-        found = search(detector, batches, ties, options, callback=callback, checkpoints=checkpoints)
+        found = search(
+            detector, batches, ties, options, callback=callback, checkpoints=checkpoints, learn_folds=learn_folds
+        )
     kept = found.learned_from
     contamination, detector.contamination = detector.contamination, 0.0  # the odd rows are gone by now
     try:

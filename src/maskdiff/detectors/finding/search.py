@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from maskdiff.calibration.false_discovery import reported
 from maskdiff.codes import BoolArray, FloatArray
 from maskdiff.codes.hashes import Hashes
-from maskdiff.detectors.finding.cross_fit import CrossFit
+from maskdiff.detectors.finding.cross_fit import CrossFit, LearnFolds
 from maskdiff.detectors.finding.folds import check_groups, cut_blocks, cut_folds, spread_frequent
 from maskdiff.detectors.finding.judgement import Judgement, oddest
 from maskdiff.detectors.finding.tail import OddEstimate
@@ -151,6 +151,7 @@ def search(
     callback: Callback | None = None,
     checkpoints: Checkpoints | None = None,
     most_rounds: int | None = None,
+    learn_folds: LearnFolds = CrossFit.learn,
 ) -> Found:
     """Find the odd rows; `batches` gives them as `_read` does, already seen by `_look`."""
     n = len(ties.keys)
@@ -166,7 +167,7 @@ def search(
         rounds.append(aside)
         fold = ties.folds(min(n_folds, n), detector.seed + number - 1)
         stores = None if checkpoints is None else partial(checkpoints.of, number)
-        cross_fit = CrossFit.learn(detector, batches, fold, sampled & ~aside, callback=part, checkpoint=stores)
+        cross_fit = learn_folds(detector, batches, fold, sampled & ~aside, callback=part, checkpoint=stores)
         scores.append(cross_fit.scores(batches, part))
         judgement = Judgement.of(scores, options.contamination, outlying)
     aside = oddest(judgement.alarm_score, judgement.odd.number)
