@@ -63,9 +63,8 @@ def find_file(
 
     `detector` and `columns` are as in `fit_file`; the columns `group` and `order` say which rows belong together (see
     `Detector.fit_find`) and are not learned from. `checkpoints` store the states of trainings, so that an interrupted
-    search can go on. An `engine` makes the models of all folds elsewhere, given the open file. Odd cells of a table, all
-    of its cells judged together, are listed in the file `output.cells`.
-    What is read is never written over.
+    search can go on. An `engine` makes the models of all folds elsewhere, given the open file. Odd cells of a
+    table, all of its cells judged together, are listed in the file `output.cells`. What is read is never written over.
 
     >>> import tempfile
     >>> from maskdiff import TableDetector
@@ -102,9 +101,8 @@ def find_file(
         normal = normal_rows_of(file, fitted, _without(columns, fitted, named), None, callback)
         batches = partial(_read_batches, fitted, normal)
         with naming_empty_file(file):
-            stores: dict[str, Any] = {"checkpoints": checkpoints}
             learn_folds = CrossFit.learn if engine is None else engine(file)
-            found = fit_find_batches(fitted, batches, normal.n_rows, options, **ties, **stores, learn_folds=learn_folds)
+            found = fit_find_batches(fitted, batches, normal.n_rows, options, **ties, learn_folds=learn_folds)
         written = FoundRows(file, fitted, found, output, columns_found)
         with open_writer(out, written.schema, written_like(file, out, writing)) as write:
             for batch in written.ranked(file.reading.batch_rows(len(written.schema))):
