@@ -54,17 +54,13 @@ def test_a_search_ranks_all_rows_and_names_reasons(client: Client, found: dict[s
     assert found["result"]["rows"] == 300
 
 
-def test_progress_comes_as_events_until_the_job_has_ended(client: Client, table: Path) -> None:
+def test_a_model_is_learned_with_progress_as_events_and_scores_as_one_learned_in_python(
+    client: Client, table: Path
+) -> None:
     seen: list[dict[str, Any]] = []
-    client.learn(table, "watched", callback=seen.append, reconstructor="kernel")
-    assert seen[-1]["state"] == "done"
-    assert seen[-1]["result"] == {"model": "watched"}
+    client.learn(table, "learned", callback=seen.append, reconstructor="kernel")
+    assert (seen[-1]["state"], seen[-1]["result"]) == ("done", {"model": "learned"})
     assert any(one["state"] == "running" for one in seen)
-    client.delete_model("watched")
-
-
-def test_a_learned_model_scores_as_one_learned_in_python(client: Client, server: Running, table: Path) -> None:
-    client.learn(table, "learned", reconstructor="kernel")
     own = maskdiff.jobs.fit_file(str(table), detector=maskdiff.TableDetector("kernel"))
     few = pd.read_csv(table, dtype=str).head(20)
     found = [row["anomaly_score"] for row in client.score("learned", few.to_dict("records"))]
@@ -102,8 +98,8 @@ def test_a_row_tells_its_whole_story_and_what_would_be(client: Client, found: di
     assert unknown.status_code == 404
 
 
-def test_what_is_judged_fine_is_gone_from_the_alarms(client: Client, table: Path) -> None:
-    id = client.find(table, reconstructor="kernel")["result"]["result"]
+def test_what_is_judged_fine_is_gone_from_the_alarms(client: Client, found: dict[str, Any]) -> None:
+    id = found["result"]["result"]
     done = client.http.post(f"/results/{id}/dismiss", json={"row": 18}).json()
     assert 18 in done["rows"]
     assert 18 not in [row["row"] for row in client.rows(id, shown="alarms", rate=0.2)]

@@ -60,7 +60,7 @@ export const openStory = async ({ id, row, facts, isText, shaded, neighbours, on
       again.hidden = !any;
       now.replaceChildren("As it is: ", make("strong", {}, score(model.anomaly_score)), ". With your changes: ", make("strong", { class: one.is_anomaly ? "alarm-text" : "calm-text" }, score(one.anomaly_score)), one.is_anomaly ? ", an alarm." : ", no alarm.");
       if (!isText) drawBars(one.cells);
-      else text.replaceChildren(...shaded({ ...found, cells: one.cells, pieces: one.pieces }));
+      else drawText(one);
     } catch (error) { note.textContent = error.message; }
   };
   const again = make("button", { class: "quiet", type: "button", hidden: true, onclick: () => {
@@ -68,8 +68,19 @@ export const openStory = async ({ id, row, facts, isText, shaded, neighbours, on
     tryOut();
   } }, "Undo the changes");
 
-  const text = make("p", { class: "text value" });
-  if (isText) text.append(...shaded({ ...found, pieces: model.pieces }));
+  // A text is changed as a whole; its odd words are listed with what was expected.
+  const text = make("p", { class: "text value" }), oddWords = make("ul", { class: "cells" });
+  const drawText = (one) => {
+    text.replaceChildren(...shaded({ ...found, cells: one.cells, pieces: one.pieces }));
+    oddWords.replaceChildren(...one.cells.slice(0, 8).map((cell) => make("li", {}, make("span", { class: "share" }, percent(Math.max(0, cell.share))), " ", make("span", { class: "value name" }, cell.value ?? ""),
+      cell.expected && cell.expected !== cell.value ? [make("span", { class: "note" }, " expected "), make("span", { class: "value" }, cell.expected), make("span", { class: "note" }, ` ${percent(cell.expected_probability ?? 0)}`)] : null)));
+  };
+  const held = isText ? facts.columns.find((name) => model.cells.some((cell) => cell.column === name)) ?? facts.columns[0] : null;
+  const whole = isText ? make("textarea", { rows: 3, spellcheck: "false", oninput: () => change(held, whole) }, found.values[facts.columns.indexOf(held)] ?? "") : null;
+  if (isText) {
+    drawText(model);
+    inputs.set(held, whole);
+  }
 
   const nearest = (model.nearest ?? []).filter((one) => Object.keys(one).length);
   const differing = [...new Set(nearest.flatMap((one) => Object.keys(one)))];
@@ -96,7 +107,7 @@ export const openStory = async ({ id, row, facts, isText, shaded, neighbours, on
     make("p", { class: "lede" }, found.oddity ? `${found.oddity[0].toUpperCase()}${found.oddity.slice(1)}: ` : "", `score ${score(found.score)}, p-value ${pValue(found.p_value)}${found.dismissed ? "; judged fine" : ""}.`),
     make("p", { class: "actions" }, fine("same cells", "This is fine"), fine("same pattern", "All like it are fine"), again),
     note, now,
-    ...(isText ? [make("h3", {}, "Its odd words"), text] : [
+    ...(isText ? [make("h3", {}, "Its odd words"), text, oddWords, make("label", { class: "field" }, "Change the text to see the score change", whole)] : [
       make("h3", {}, "Its cells"),
       make("p", { class: "note" }, facts.task === "find" ? `By the model that learned from the rows that are not odd (${verdict(model)}). Change a value to see the score change.` : "Change a value to see the score change."),
       make("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Cells" }, make("table", { class: "bars" }, make("caption", { class: "hidden" }, "Each cell with its share of the score and what was expected"),
