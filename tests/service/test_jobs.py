@@ -71,6 +71,14 @@ def test_a_model_is_learned_with_progress_as_events_and_scores_as_one_learned_in
     assert "learned" not in [one["name"] for one in client.models()]
 
 
+def test_the_model_of_a_search_can_be_kept(client: Client, found: dict[str, Any]) -> None:
+    given = {"result": found["result"]["result"], "name": "kept"}
+    assert client.wait(client.http.post("/models", json=given).json())["result"] == {"model": "kept"}
+    row = {"protocol": "tcp", "service": "gopher", "flag": "SF", "bytes": 90_000, "day": "2024-06-18"}
+    assert client.score("kept", [row])[0]["is_anomaly"]
+    client.delete_model("kept")
+
+
 def test_rows_are_searched_filtered_sorted_and_cut_into_pages(client: Client, found: dict[str, Any]) -> None:
     id = found["result"]["result"]
     page = client.http.get(f"/results/{id}/rows", params={"search": "gopher"}).json()
