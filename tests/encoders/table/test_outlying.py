@@ -56,6 +56,11 @@ def test_numbers_of_another_sign_than_all_others_are_found_where_they_are_few(cl
     assert (p_values(small)[0][:5] > 0.005).all()
 
 
+def test_no_number_is_impossible(clean):
+    far, _ = p_values(clean.assign(b=clean["b"].mask(clean.index == 0, -1e12)))
+    assert 0 < far[0] < 1e-9
+
+
 def test_missing_cells_few_values_and_other_columns_do_not_count(clean):
     frame = clean[["a"]].assign(grade=np.arange(3000) % 3, text="x")
     frame.loc[:9, "a"] = np.nan

@@ -24,6 +24,8 @@ from maskdiff.encoders.table.statistics import ColumnStatistics, TableStatistics
 _OUTER = 0.05
 # The same for numbers of another sign than nearly all others: the tail ends soon, for it ought to end at 0.
 _OTHER_SIGN, _ENDING = 0.01, -0.2
+# No tail is known so well that something is impossible.
+_LEAST_CHANCE = 1e-12
 # Columns with fewer different numbers have no tail.
 _FEWEST_VALUES = 8
 
@@ -58,7 +60,7 @@ class OuterEnd:
         [1.0, 0.0125, 0.0]
         """
         distance = np.nan_to_num(numbers - self.inner, nan=0.0)
-        chance = self.share * np.exp(-self.tail.nats(np.maximum(distance, 0.0)))
+        chance = np.maximum(self.share * np.exp(-self.tail.nats(np.maximum(distance, 0.0))), _LEAST_CHANCE)
         return np.where(np.nan_to_num(numbers, nan=-np.inf) > self.start, chance, 1.0)
 
 
