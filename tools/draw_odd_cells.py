@@ -20,7 +20,7 @@ from maskdiff.jobs.verdict_columns import reason
 COUNTRY = {"Berlin": "DE", "Leipzig": "DE", "London": "GB", "Leeds": "GB", "Oslo": "NO", "Bergen": "NO"}
 CURRENCY = {"DE": "EUR", "GB": "GBP", "NO": "NOK"}
 WIDTHS = {"city": 90, "country": 76, "currency": 84, "paid_by": 84, "amount": 92}
-LEFT, TOP, LINE, SCORE, REASON = 16, 66, 34, 96, 520
+LEFT, TOP, LINE, SCORE, REASON = 16, 66, 34, 96, 580
 
 
 def make_orders(n: int, seed: int) -> pd.DataFrame:
