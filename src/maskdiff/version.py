@@ -1,3 +1,3 @@
-"""The version, in a room of its own so that every other may name it."""
+"""The version: the only place that says it. A room of its own, so that every other may name it."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
