@@ -120,7 +120,7 @@ def index_page(records: RecordFolder) -> list[str]:
         "[Tables](tables.md) · [baselines](baselines.md) · "
         + ("[wrong cells](cells.md) · " if records["cells"] else "")
         + ("[one file](find.md) · " if records["find"] else "")
-        + "[texts](text.md) · [speed](speed.md) · [tried](tried.md)",
+        + "[texts](text.md) · [speed](speed.md) · [what costs what](performance.md) · [tried](tried.md)",
         good(quality),
         fast(records),
         losses(quality),

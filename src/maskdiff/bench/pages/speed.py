@@ -9,7 +9,6 @@ from maskdiff.bench.pages.text_blocks import command, grid, pair, places, second
 from maskdiff.bench.published.values import published_seconds
 from maskdiff.bench.runs.measure import Record
 from maskdiff.bench.runs.methods import METHODS
-from maskdiff.bench.studies.speed.study import START, exponent
 
 STEPS = ("fit_seconds", "score_seconds")
 
@@ -238,43 +237,6 @@ def serving(records: list[Record], note: str) -> str:
     )
 
 
-def growth(records: list[Record]) -> str:
-    """Time by rows and by columns, with the power by which it grows, where it was measured."""
-    sized = [record for record in records if "rows" in record]
-    if not sized:
-        return ""
-    started = [[record["method"], f"{record['seconds']:.2f} s"] for record in records if record["set"] == START]
-    return section(
-        "How time and memory grow",
-        f"Made-up tables on {places(sized)}, {sized[0]['threads']} threads; each run is a process of its own. At most "
-        f"{max(record['learned_rows'] for record in sized):,} rows are learned from, all are scored. The power is that "
-        "of the rows by which the time to score grows.",
-        command("maskdiff bench speed --rows 1000,10000,100000 --columns 20 --out results/more/speed.jsonl"),
-        *(_by_rows(sized, columns) for columns in sorted({record["columns"] for record in sized})),
-        *([grid(["start", "seconds"], started)] if started else []),
-    )
-
-
-def _by_rows(records: list[Record], columns: int) -> str:
-    """One line for each method on tables of so many columns, the quickest first."""
-    chosen = [record for record in records if record["columns"] == columns]
-    sizes = sorted({record["rows"] for record in chosen})
-    lines = []
-    for method in dict.fromkeys(record["method"] for record in sorted(chosen, key=total)):
-        own = {record["rows"]: record for record in chosen if record["method"] == method}
-        power = exponent(list(own), [record["score_seconds"] for record in own.values()])
-        cells = [
-            f"{seconds(own[n]['fit_seconds'])} / {seconds(own[n]['score_seconds'])}" if n in own else "" for n in sizes
-        ]
-        largest = own[max(own)]
-        peak = f"{largest['peak_memory_mb']:,.0f} MB"
-        lines.append(
-            [method, "" if power != power else f"{power:.2f}", *cells, f"{largest['one_row_ms']:.1f} ms", peak]
-        )
-    head = [f"{n:,} rows: fit / score" for n in sizes]
-    return grid([f"{columns:,} columns", "power", *head, "one row", "peak"], lines)
-
-
 def speed_page(records: RecordFolder) -> list[str]:
     """The blocks of the page."""
     one_thread = "OMP_NUM_THREADS=1 maskdiff bench runtime --data DIR --device cpu --out results/runtime.jsonl"
@@ -300,5 +262,4 @@ def speed_page(records: RecordFolder) -> list[str]:
         texts(records["text-speed"]),
         large_files(records["large-file"]),
         serving(records["serving"], records.note("serving")),
-        growth(records["speed"]),
     ]

@@ -11,6 +11,7 @@ from maskdiff.bench.pages.baselines import baselines_page, diagrams
 from maskdiff.bench.pages.cells import cells_page
 from maskdiff.bench.pages.find import find_page
 from maskdiff.bench.pages.index import index_page, margins_picture, ranks_picture, speed_picture
+from maskdiff.bench.pages.performance import performance_page
 from maskdiff.bench.pages.quality import Quality
 from maskdiff.bench.pages.records import RecordFolder
 from maskdiff.bench.pages.speed import speed_page
@@ -27,6 +28,7 @@ PAGES: dict[str, tuple[str, Callable[[RecordFolder], list[str]]]] = {
     "find": ("Results: one file without labels", find_page),
     "text": ("Results: texts", text_page),
     "speed": ("Results: speed", speed_page),
+    "performance": ("Results: what costs what", performance_page),
 }
 
 

@@ -31,7 +31,8 @@ def speed(
     """Fit and score made-up tables of several sizes: seconds, rows a second, one row alone, and the peak of memory."""
     from maskdiff.bench.runs.methods import chosen
     from maskdiff.bench.studies.speed.one_run import SPEED_METHODS
-    from maskdiff.bench.studies.speed.study import measure_speed, measure_start
+    from maskdiff.bench.studies.speed.start import measure_start
+    from maskdiff.bench.studies.speed.study import measure_speed
 
     output: Output = ctx.obj
     output.if_interrupted = KEPT
@@ -43,7 +44,8 @@ def speed(
     output.facts(command="bench speed", out=out, runs=len(records) + len(started), failed=len(failed))
     output.say(table(["method", "rows", "columns", "fit", "score", "rows/s", "one row", "peak"], map(_line, records)))
     for record in started:
-        output.say(f"{record['method']}: {record['seconds']:.2f} s")
+        measured = f"{record['seconds']:.2f} s" if "seconds" in record else f"{record['gflops']:.0f} GFLOP/s"
+        output.say(f"{record['method']}: {measured}")
     output.note(f"{counted(len(records), 'run')} in {out}, {len(failed)} of them not finished")
     return 0
 

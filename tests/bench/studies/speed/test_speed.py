@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from maskdiff.bench.baselines.plain_equations import PlainEquations
-from maskdiff.bench.pages.speed import growth
+from maskdiff.bench.pages.performance import bounds, growth, started
 from maskdiff.bench.runs.measure import Run, failure
 from maskdiff.bench.runs.records import read_records
-from maskdiff.bench.studies.speed import study
+from maskdiff.bench.studies.speed import start, study
 from maskdiff.bench.studies.speed.one_run import SPEED_METHODS, measure_one
 from maskdiff.bench.studies.speed.tables import make_table
 from maskdiff.cli import main
@@ -31,7 +31,7 @@ def made_record(run: Run, rows: int, columns: int, limit: float, device: str) ->
 def measured(rows: int, columns: int) -> dict[str, object]:
     times = {"fit_seconds": 1.0, "score_seconds": rows / 100, "rows_per_second": 100.0}
     memory = {"first_row_ms": 2.0, "one_row_ms": 1.0, "peak_memory_mb": 300.0}
-    return {"rows": rows, "columns": columns, "learned_rows": rows, **times, **memory}
+    return {"rows": rows, "columns": columns, "learned_rows": rows, "codes": 90, **times, **memory}
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_the_plain_equations_are_those_of_the_paper() -> None:
 
 def test_tables_have_the_size_asked_for_and_all_methods_are_known() -> None:
     assert make_table(50, 9).shape == (50, 9)
-    ours = {"default", "mlp", "kernel", "whole-grid", "whole-grid-cells"}
+    ours = {"default", "alarms", "mlp", "kernel", "whole-grid", "whole-grid-cells"}
     assert ours | {"iforest", "isotree", "ecod", "hamming-knn", "plain-equations"} == set(SPEED_METHODS)
 
 
@@ -109,3 +109,42 @@ def test_single_cells_can_be_measured_apart_from_the_score(hardly_trained: None)
     score, judged = (SPEED_METHODS[name].build(0, "cpu").fit(table) for name in ("whole-grid", "whole-grid-cells"))
     assert (judged.anomaly_score(table) >= score.anomaly_score(table)).all()
     assert (judged.anomaly_score(table[:1].assign(c0="new")) > score.anomaly_score(table[:1].assign(c0="new"))).all()
+
+
+def test_time_grows_with_columns_too_and_ten_million_rows_are_extrapolated(tmp_path: Path, quick: None) -> None:
+    sizes = [(1000, 5), (1000, 50), (100_000, 5)]
+    page = growth(study.measure_speed(["alarms"], sizes, tmp_path / "speed.jsonl"))
+    assert "| 1,000 rows | power | 5 columns: fit / score | 50 columns: fit / score |" in page
+    assert "| alarms | 0.00 | 1.0 / 10.0 | 1.0 / 10.0 | 1.0 ms | 300 MB |" in page
+    assert "take 1667 minutes" in page
+    assert growth([]) == ""
+
+
+def test_the_page_says_what_products_alone_take(tmp_path: Path, quick: None) -> None:
+    records = study.measure_speed(["alarms", "whole-grid"], [(10_000, 20)], tmp_path / "speed.jsonl")
+    rate = {"set": "machine", "method": "products, 2 threads", "gflops": 100.0}
+    page = bounds([*records, rate])
+    assert "| alarms | 5.3 million | 53 us | 10000 us |" in page
+    assert "100 GFLOP/s (2 threads)" in page
+    assert bounds(records) == ""
+
+
+def test_starting_and_a_busy_machine_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a process prints counts; the busy one is ended."""
+    calls: list[object] = []
+    monkeypatch.setattr(start, "_command", lambda *arguments: calls.append(arguments[0]))
+    monkeypatch.setattr(start, "_printed", lambda code, *arguments, **environment: 2.0)
+    others = []
+    opened = start.subprocess.Popen
+    monkeypatch.setattr(start.subprocess, "Popen", lambda *a, **k: others.append(opened(*a, **k)) or others[-1])
+    records = start.measure_start(tmp_path / "speed.jsonl", reconstructor="kernel")
+    assert calls == ["fit", *["--version"] * 3, *["score"] * 3]
+    assert others
+    assert all(other.poll() is not None for other in others)
+    assert [record["seconds"] for record in records if record["set"] == "machine" and "seconds" in record] == [2.0, 2.0]
+    page = started(read_records(tmp_path / "speed.jsonl"))
+    assert "| score 400 rows beside a busy process | 2.00 s |" in page
+
+
+def test_what_a_process_prints_last_is_its_number() -> None:
+    assert start._printed("import os, sys; print('x', sys.argv[1], os.environ['A'])", 5, A="7") == 7.0

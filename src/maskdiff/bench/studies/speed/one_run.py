@@ -17,12 +17,16 @@ from maskdiff.bench.baselines.plain_equations import plain_equations
 from maskdiff.bench.runs.measure import Record, peak_memory
 from maskdiff.bench.runs.methods import METHODS, Method, on_codes
 from maskdiff.bench.studies.speed.tables import make_table
+from maskdiff.cascade import ALARMS, FULL, Effort
 from maskdiff.codes import FloatArray
 from maskdiff.detectors import TableDetector
+from maskdiff.encoders.table.encoder import TableEncoder
 
 # From more rows nothing learns more that is measured here.
 MOST_LEARNED = 40_000
 _WARM_UP, _SINGLE = 200, 20
+# Rows are scored so many at a time, as a file is.
+_AT_ONCE = 100_000
 
 
 class JudgedCells:
@@ -41,14 +45,15 @@ class JudgedCells:
         return self.detector.judge(X).alarm_score
 
 
-def _whole_grid(seed: int, device: str) -> TableDetector:
-    return TableDetector(effort="full", seed=seed, device=device, progress=False)
+def _with_effort(effort: Effort) -> Callable[[int, str], TableDetector]:
+    return lambda seed, device: TableDetector(effort=effort, seed=seed, device=device, progress=False)
 
 
 SPEED_METHODS: dict[str, Method] = {
     **{name: METHODS[name] for name in ("default", "mlp", "kernel", "iforest", "isotree", "ecod", "hamming-knn")},
-    "whole-grid": Method(_whole_grid, "ours"),
-    "whole-grid-cells": Method(lambda seed, device: JudgedCells(_whole_grid(seed, device)), "ours"),
+    "alarms": Method(_with_effort(ALARMS), "ours"),  # as `maskdiff score` uses the default
+    "whole-grid": Method(_with_effort(FULL), "ours"),
+    "whole-grid-cells": Method(lambda seed, device: JudgedCells(_with_effort(FULL)(seed, device)), "ours"),
     "plain-equations": on_codes(plain_equations),
 }
 
@@ -64,11 +69,13 @@ def measure_one(method: str, rows: int, columns: int, device: str = "cpu") -> Re
         fit_seconds = seconds_of(partial(detector.fit, learned))
         first = seconds_of(partial(detector.anomaly_score, table[:1]))
         single = [seconds_of(partial(detector.anomaly_score, table[at : at + 1])) for at in range(1, _SINGLE)]
-        score_seconds = seconds_of(partial(detector.anomaly_score, table))
+        parts = [table[at : at + _AT_ONCE] for at in range(0, rows, _AT_ONCE)]
+        score_seconds = seconds_of(lambda: [detector.anomaly_score(part) for part in parts])
     return {
         "rows": rows,
         "columns": columns,
         "learned_rows": len(learned),
+        "codes": int(TableEncoder().fit(learned).schema_.sizes.sum()),
         "fit_seconds": round(fit_seconds, 4),
         "score_seconds": round(score_seconds, 4),
         "rows_per_second": round(rows / score_seconds, 1),

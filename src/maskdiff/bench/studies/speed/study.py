@@ -7,23 +7,16 @@ import math
 import os
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
 from maskdiff.bench.runs.measure import Record, Run, failure, identity
 from maskdiff.bench.runs.records import RecordFile, run_of
-from maskdiff.bench.studies.speed.tables import make_table
 
 TASK = "speed"
 ONE_RUN = "maskdiff.bench.studies.speed.one_run"
-# Starting is measured so often; the median counts.
-_STARTS = 3
-START = "start"
 
 
 def measure_speed(
@@ -70,40 +63,6 @@ def run_limited(run: Run, rows: int, columns: int, limit: float, device: str) ->
     if done.returncode:
         return failure(run, device, (done.stderr.strip().splitlines() or ["no message"])[-1])
     return {**identity(run, device), "status": "ok", **json.loads(done.stdout.splitlines()[-1])}
-
-
-def measure_start(out: str | os.PathLike[str], device: str = "cpu", reconstructor: str | None = None) -> list[Record]:
-    """Seconds to import the package, to start the command, and to score 100 rows with it; records are added."""
-    file, records = RecordFile(out), []
-    with tempfile.TemporaryDirectory() as folder:
-        rows, model = Path(folder, "rows.csv"), Path(folder, "rows.maskdiff")
-        make_table(2000, 17).to_csv(rows, index=False)
-        few = Path(folder, "few.csv")
-        make_table(100, 17, seed=1).to_csv(few, index=False)
-        chosen = [] if reconstructor is None else ["--reconstructor", reconstructor]
-        _command("fit", str(rows), "-o", str(model), "--device", device, "--quiet", *chosen)
-        scored = str(Path(folder, "scored.csv"))
-        calls: dict[str, Callable[[], object]] = {
-            "import": lambda: subprocess.run([sys.executable, "-c", "import maskdiff"], check=True),
-            "maskdiff --version": lambda: _command("--version"),
-            "maskdiff score, 100 rows": lambda: _command("score", str(model), str(few), "-o", scored, "--quiet"),
-        }
-        for name, call in calls.items():
-            seconds = sorted(_seconds(call) for _ in range(_STARTS))[_STARTS // 2]
-            run = Run(START, name, 0)
-            records.append({"task": TASK, **identity(run, device), "status": "ok", "seconds": round(seconds, 3)})
-            file.add(records[-1])
-    return records
-
-
-def _command(*arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", "maskdiff", *arguments], check=True, capture_output=True)
-
-
-def _seconds(call: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    call()
-    return time.perf_counter() - began
 
 
 def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
