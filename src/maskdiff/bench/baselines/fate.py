@@ -41,7 +41,6 @@ class Deviation(Scorer):
     """The encoder, its heads, and the labelled anomalies (A, W); code 0 stands for no token, 1 for the model's 0."""
 
     equal_rows_once = False
-    recordable = False
 
     def __init__(self, model: Any, anomalies_AW: Tensor) -> None:
         super().__init__()
@@ -54,7 +53,10 @@ class Deviation(Scorer):
         """The score of each text, shape (B,), and the weights of its heads, shape (B, R, W)."""
         seen_BW = rows_BW > 0
         ids_BW = (rows_BW.long() - 1).clamp(min=0)
-        vectors_BWH = self.model(ids_BW, attention_mask=seen_BW.long()).last_hidden_state
+        # Handed in as it is added to the attention: the model would look at the values of a plain one.
+        least = torch.finfo(torch.float32).min
+        mask_B11W = torch.zeros_like(rows_BW, dtype=torch.float32).masked_fill(~seen_BW, least)[:, None, None]
+        vectors_BWH = self.model(ids_BW, attention_mask=mask_B11W.expand(-1, 1, ids_BW.shape[1], -1)).last_hidden_state
         means_BRH, weight_BRW = self.heads(vectors_BWH, seen_BW)
         numbers = means_BRH.flatten(1).abs()
         score_B: Tensor = numbers.topk(max(1, int(TOP_SHARE * numbers.shape[1])), dim=1).values.mean(dim=1)

@@ -16,6 +16,7 @@ CONTAMINATION = "results/more/contamination.jsonl"
 SMALL_TABLES = "results/more/small-tables.jsonl"
 LEARNED_ROWS = "results/more/learned-rows.jsonl"
 MORE_TABLES = "results/more/more-tables.jsonl"
+LEVEL_CHOICE = "results/more/level-choice.jsonl"
 AUTHORS = "results/more/authors.jsonl"
 FREE_TEXT = "results/more/free-text.jsonl"
 CELLS = "results/more/cells.jsonl"
@@ -59,6 +60,25 @@ def more_tables(
 
     task = MoreTables(data)
     return measure(ctx.obj, task, out, sets=sets, methods=methods, seeds=range(seeds), device=device, jobs=jobs)
+
+
+def level_choice(
+    ctx: typer.Context,
+    data: Data = None,
+    keel: Annotated[
+        str | None, typer.Option(metavar="DIR", help="The folder with files of the KEEL repository, NAME.dat.")
+    ] = None,
+    sets: Annotated[Names, typer.Option(metavar="NAMES", help="Tables, all, keel, or keel/NAME.")] = ["all"],  # noqa: B006
+    seeds: Seeds = 1,
+    out: RecordFile = LEVEL_CHOICE,
+    device: Device = "auto",
+    jobs: Jobs = 1,
+) -> int:
+    """Choose probe levels from normal rows alone, and compare with the fixed grid of all."""
+    from maskdiff.bench.studies.level_choice import LevelChoice, execute
+
+    settings = {"seeds": range(seeds), "device": device, "jobs": jobs, "execute": execute}
+    return measure(ctx.obj, LevelChoice(data, keel), out, sets=sets, methods=["all"], **settings)
 
 
 def cells(
@@ -162,6 +182,7 @@ STUDIES: dict[str, Callable[..., int | None]] = {
         device="cpu",
     ),
     "more-tables": more_tables,
+    "level-choice": level_choice,
     "cells": cells,
     "find": find,
     "efforts": efforts,
