@@ -57,7 +57,11 @@ def test_the_kernel_knows_what_the_oracle_knows(surprises: pd.DataFrame) -> None
 def test_every_level_and_number_of_views_is_measured_on_every_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sets.GENERATED, "tiny", lambda: make_claims(n=300, seed=0))
     table = levels.measure(sets=["tiny"], levels=(0.2, 0.6), views=(1, 4), n_test=80, device="cpu", progress=False)
-    assert table[["level", "views"]].to_numpy().tolist() == [[0.2, 1], [0.2, 4], [0.6, 1], [0.6, 4], ["all", 4]]
+    probed = [[level, k] for level in (0.2, 0.6, "all") for k in (1, 4)]
+    assert table[["level", "views"]].to_numpy().tolist() == [*probed, *probed]
+    assert table["loss"].tolist() == ["reconstruction"] * 6 + ["diffusion"] * 6
+    by_loss = table.groupby("loss")["roc_auc"].apply(tuple)
+    assert by_loss["reconstruction"] != by_loss["diffusion"]
     assert table["roc_auc"].between(0, 100).all()
     assert table["roc_auc"].nunique() > 2
 
@@ -65,8 +69,8 @@ def test_every_level_and_number_of_views_is_measured_on_every_set(monkeypatch: p
 TABLES = {
     "synthetic": lambda surprises: surprises,
     "levels": lambda surprises: pd.DataFrame(
-        [("bank", level, k, 60.0 + k) for level in (0.1, 0.5, "all") for k in (1, 16)],
-        columns=["set", "level", "views", "roc_auc"],
+        [("bank", loss, level, k, 60.0 + k) for loss in levels.LOSSES for level in (0.1, 0.5, "all") for k in (1, 16)],
+        columns=["set", "loss", "level", "views", "roc_auc"],
     ),
     "theory": lambda surprises: FIGURES["theory"].measure(sizes=(1, 4), n_test=120, progress=False),
 }

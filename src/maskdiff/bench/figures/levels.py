@@ -1,4 +1,7 @@
-"""Figure 3 and the appendix: ROC-AUC when rows are probed at a single level, with K views, and at all levels."""
+"""Figure 3 and the appendix: ROC-AUC when rows are probed at a single level, with K views, and at all levels.
+
+For networks trained with either of the two losses, Eq. 8 and Eq. 2.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from maskdiff.progress import Callback, Progress, listening
 
 SETS = ("claims", "u2r", "bank")
 VIEWS = (1, 2, 4, 8, 16)
+LOSSES = {"reconstruction": "Eq. 8", "diffusion": "Eq. 2"}
 ALL = "all"
 
 
@@ -33,26 +37,28 @@ def measure(
     device: str = "auto",
     progress: bool | Callback | None = None,
 ) -> pd.DataFrame:
-    """ROC-AUC in percent of the paper's network: set, level (or "all"), views, roc_auc.
+    """ROC-AUC in percent of the paper's network: set, loss, level (or "all"), views, roc_auc.
 
-    One training per set; of the test rows, which come shuffled, `n_test` are probed, all unless given.
+    One training per set and loss; of the test rows, which come shuffled, `n_test` are probed, all unless given.
     """
-    grids: list[tuple[float | str, int]] = [*product(levels, views), (ALL, max(views))]
+    probed: list[float | str] = [*levels, ALL]
+    grids = list(product(probed, views))
     lines = []
     with listening(progress) as callback:
-        for name in table_names(sets):
+        for name, loss in product(table_names(sets), LOSSES):
             split = cut_table(load_set(name, data), seed)
             listener = False if callback is None else callback
-            detector = TableDetector("mlp", preset="paper", seed=seed, device=device, progress=listener)
-            detector.fit(split.normal)
+            detector = TableDetector(
+                "mlp", preset="paper", objective=loss, seed=seed, device=device, progress=listener
+            ).fit(split.normal)
             codes, y = detector.encoder_.encode(split.unlabelled[:n_test]), split.y[:n_test]
             for done, (level, k) in enumerate(grids, start=1):
                 grid = ProbeGrid(tuple(levels) if level == ALL else (float(level),), k, "independent", "zero")
                 score = _scores(detector, codes, grid)
-                lines.append((name, level, k, 100 * float(roc_auc_score(y, score))))
+                lines.append((name, loss, level, k, 100 * float(roc_auc_score(y, score))))
                 if callback is not None:
                     callback(Progress(f"probing {name}", done, len(grids)))
-    return pd.DataFrame(lines, columns=["set", "level", "views", "roc_auc"])
+    return pd.DataFrame(lines, columns=["set", "loss", "level", "views", "roc_auc"])
 
 
 def _scores(detector: TableDetector, codes: Any, grid: ProbeGrid) -> Any:
@@ -61,19 +67,20 @@ def _scores(detector: TableDetector, codes: Any, grid: ProbeGrid) -> Any:
 
 
 def draw(table: pd.DataFrame, path: Path) -> None:
-    """One curve per number of views; all levels together as a dashed line."""
-    names = table["set"].unique()
-    figure, axes = figure_of(1, len(names), size=(4 * len(names), 3.4))
-    for axis, name in zip(axes.flat, names, strict=True):
-        of_set = table[table["set"] == name]
+    """A row of pictures per loss, with one curve per number of views; all levels together as a dashed line."""
+    names, losses = table["set"].unique(), table["loss"].unique()
+    figure, axes = figure_of(len(losses), len(names), size=(4 * len(names), 3.2 * len(losses)))
+    for axis, (loss, name) in zip(axes.flat, product(losses, names), strict=True):
+        of_set = table[(table["set"] == name) & (table["loss"] == loss)]
         single = of_set[of_set["level"] != ALL]
         curves = list(single.groupby("views"))
         for shade, (k, curve) in zip(np.linspace(0.8, 0.0, len(curves)), curves, strict=True):
             axis.plot(curve["level"].astype(float), curve["roc_auc"], "o-", ms=3, color=str(shade), label=f"K = {k}")
-        together = of_set[of_set["level"] == ALL].iloc[0]
+        together = of_set[of_set["level"] == ALL].iloc[-1]
         label = f"all levels, K = {together['views']}"
         axis.axhline(together["roc_auc"], linestyle="--", color="tab:red", label=label)
-        axis.set(title=name, xlabel="level (mask rate)")
-    axes.flat[0].set_ylabel("ROC-AUC, percent")
+        axis.set(title=f"{name}, {LOSSES[loss]}", xlabel="level (mask rate)")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("ROC-AUC, percent")
     axes.flat[0].legend(fontsize=8, frameon=False)
     save(figure, path)
