@@ -116,6 +116,8 @@ def test_a_body_without_a_stated_length_is_bounded_too(strict: Running) -> None:
         ("application/xml", b"<a/>", 415),
         ("", b"a", 415),
     ],
+    # Not the bodies: one that is packed holds the time, and workers have to name tests alike.
+    ids=lambda value: "body" if isinstance(value, bytes) else str(value),
 )
 def test_what_is_broken_is_refused(strict: Running, media_type: str, body: bytes, status: int) -> None:
     answer = strict.http.post(SCORE, content=body, headers={"Content-Type": media_type})
