@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from maskdiff.calibration import CellCalibration, CellTail
+from maskdiff.calibration import CellCalibration, CellTail, beyond_usual
 from maskdiff.errors import CalibrationError
 
 
@@ -18,8 +18,8 @@ def dirty(share, seed, shape=(4000, 12), rate=1.0):
 
 
 def reported(log_odds, rate=0.1):
-    tail = CellTail.of(log_odds)
-    return tail.select(tail.oddness(log_odds), rate)
+    oddness = beyond_usual(log_odds, np.full(log_odds.shape, -1))
+    return CellTail.of(oddness).select(oddness, rate)
 
 
 @pytest.mark.parametrize(("share", "rate"), [(0.005, 1.0), (0.02, 0.8), (0.05, 1.3)])
@@ -44,14 +44,31 @@ def test_a_file_without_errors_has_hardly_any():
         assert reported(dirty(0.0, seed)[0]).sum() <= 1
 
 
+def test_models_of_few_rows_are_taken_to_be_too_sure():
+    rates = [CellTail.of(dirty(0.0, seed=5, shape=(n, 10), rate=1.4)[0] - 1.0).rate for n in (500, 20_000)]
+    assert rates[0] <= 0.9
+    assert rates[1] > 1.1
+
+
 def test_what_is_usual_for_a_column_is_not_odd():
     log_odds, wrong = dirty(0.01, seed=2)
     log_odds[:, 3] = np.random.default_rng(3).uniform(0.0, 5.0, len(log_odds))  # any of many values, all alike
     assert not reported(log_odds)[~wrong[:, 3], 3].any()
 
 
+def test_a_value_that_is_rare_wherever_it_stands_is_not_odd():
+    log_odds, wrong = dirty(0.01, seed=2)
+    values = np.zeros(log_odds.shape, np.int64)
+    log_odds[:40, 3], values[:40, 3], wrong[:40, 3] = 9.0, 1, False  # one cell in a hundred, each as unlikely
+    log_odds[40, 3], values[40, 3], wrong[40, 3] = 9.0, 0, True  # a common value that does not fit here
+    oddness = beyond_usual(log_odds, values)
+    chosen = CellTail.of(oddness).select(oddness, 0.1)
+    assert not chosen[:40, 3].any()
+    assert chosen[40, 3]
+
+
 def test_p_values_fall_with_oddness_and_stay_within_bounds():
-    tail = CellTail.of(dirty(0.02, seed=4)[0])
+    tail = CellTail.of(dirty(0.02, seed=4)[0] - 1.0)
     p_value = tail.p_values(np.linspace(-2.0, 40.0, 200)[:, None])[:, 0]
     assert (np.diff(p_value) <= 0).all()
     assert 0 < p_value.min() <= p_value.max() <= 1

@@ -285,7 +285,7 @@ def test_columns_can_be_read_otherwise_or_dropped(normal_rows, odd_rows):
 def test_progress_is_reported_through_one_callback(normal_rows, odd_rows):
     seen = []
     detector = TableDetector(small(steps=60), cross_fit_up_to=0, progress=seen.append).fit(normal_rows)
-    assert [each.stage for each in seen] == ["training"] * 2 + ["calibrating"] * 4
+    assert [each.stage for each in seen] == ["training"] * 2 + ["calibrating"] * 5
     assert seen[1].held_out_loss is not None
     detector.anomaly_score(odd_rows)
     assert seen[-1].stage == "scoring"

@@ -1,12 +1,16 @@
 """A single cell is odd if another value was likelier by far, more than is usual for its column."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
 from maskdiff import TableDetector, load, save
+from maskdiff.codes import Codes, Field, Schema
 from maskdiff.evidence.single_cells import ColumnScale, SingleCells
+from maskdiff.evidence.usual_values import UsualValues
 from maskdiff.masking import Linear
 from maskdiff.reconstructors import MLPReconstructor
 from maskdiff.training import Steps, Training
@@ -105,6 +109,28 @@ def test_a_reconstructor_that_is_not_asked_still_says_which_cells_are_odd(contra
     cells = TableDetector("kernel").fit(table(600, 0)).judge(contradicting).cells
     assert cells.log_odds is None
     assert set(cells.oddness.mean(axis=0).argsort()[-2:]) == {0, 1}
+
+
+def test_a_rare_value_is_odd_only_where_it_is_odder_than_elsewhere():
+    """One row in fifty is urgent, whatever else is in it, but never a small one."""
+    schema = Schema(
+        (Field("urgent", "category", ("no", "yes"), (980, 20)), Field("size", "category", ("s", "l"), (500, 500)))
+    )
+    codes = Codes(np.array([[1, 1]] * 20 + [[0, 1]] * 480 + [[0, 0]] * 500), schema)
+    log_odds = np.zeros(codes.values.shape)
+    log_odds[:20, 0] = 3.0
+    cells = replace(SingleCells(MLPReconstructor(), Linear(), 0.1), usual=UsualValues.of(codes, log_odds))
+    new = Codes(np.array([[1, 1], [1, 0], [2, 0]]), schema)
+    beyond = cells.beyond(np.array([[3.0, 0.0], [8.0, 0.0], [8.0, 0.0]]), new)
+    np.testing.assert_allclose(beyond[:, 0], [3.0 - 60 / 25, 8.0 - 60 / 25, 8.0])
+
+
+def test_what_is_usual_for_values_is_learned_from_rows_that_were_learned_from(detector):
+    usual = detector.cell_alarms_.cells.usual.of_cells(detector.encoder_.encode(table(300, 7)))
+    names = [field.name for field in detector.encoder_.schema_]
+    odd = (table(300, 7)["other3"] == "odd").to_numpy()
+    assert usual[odd, names.index("other3")].min() > 1.5
+    assert usual[~odd, names.index("other3")].max() < 0.1
 
 
 def test_in_wide_tables_every_cell_is_hidden_once_in_few_views():

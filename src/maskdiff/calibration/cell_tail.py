@@ -17,54 +17,48 @@ from maskdiff.calibration.cells import check_false_discovery_rate
 from maskdiff.calibration.false_discovery import reported
 from maskdiff.codes import BoolArray, FloatArray
 
-# What is usual for a column: three times the mean of its log odds, clipped at this quantile: some cells are wrong.
-_MEANS, _CLIPPED = 3.0, 0.9
 # The tail begins this many nats beyond what is usual, and is fitted over so many nats in so many bins.
 _START, _WIDTH, _BINS = 1.0, 6.0, 24
 # Rates at which the log odds of fine cells may fall, since models are too sure or not sure enough. They are near 1: the
-# deviation of their logarithms.
-_RATES, _DEVIATION = np.linspace(0.75, 1.4, 27), 0.2
+# deviation of their logarithms. Models that learned from few rows are too sure: the largest rate by the rows of a file.
+_SLOWEST, _N_RATES, _DEVIATION = 0.75, 27, 0.2
+_FASTEST, _AT_ROWS = (0.9, 1.2), (1_000, 10_000)
 _ROUNDS = 200
 # Never fewer fine cells than this are expected, however odd a cell is.
 _LEAST_EXPECTED = 0.01
+# Where none was seen beyond the start of the tail, up to three may be expected there, with a confidence of 95%.
+_FEWEST_FINE = 3.0
 
 
 @dataclass(frozen=True, eq=False)
 class CellTail:
-    """What is usual for each column (F,), and how many of `n_cells` are expected beyond that although they are fine.
+    """How many of `n_cells` are expected beyond what is usual although they are fine.
 
-    `n_fine` of them are more than one nat beyond what is usual, and exp(-`rate`) times as many with each further nat.
+    `n_fine` of them are more than one nat beyond it, and exp(-`rate`) times as many with each further nat.
     """
 
-    usual_F: FloatArray
     n_cells: int
     n_fine: float
     rate: float
 
     @classmethod
-    def of(cls, log_odds: FloatArray) -> CellTail:
-        """From all cells of a file, (N, F), each judged by a model that did not see its row.
+    def of(cls, oddness: FloatArray) -> CellTail:
+        """From all cells of a file, (N, F): how far each is beyond what is usual for it, in nats.
 
-        >>> log_odds = np.random.default_rng(0).exponential(size=(2000, 5))
-        >>> log_odds[:40, 2] = 15.0
-        >>> tail = CellTail.of(log_odds)
-        >>> chosen = tail.select(tail.oddness(log_odds), 0.1)
-        >>> bool(chosen[:40, 2].all()), int(chosen.sum()) <= 44
+        >>> oddness = np.random.default_rng(0).exponential(size=(2000, 5)) - 2.0
+        >>> oddness[:40, 2] = 12.0
+        >>> chosen = CellTail.of(oddness).select(oddness, 0.1)
+        >>> bool(chosen[:40, 2].all()), int(chosen.sum()) <= 46
         (True, True)
         """
-        clipped = np.minimum(log_odds, np.quantile(log_odds, _CLIPPED, axis=0)) if len(log_odds) else log_odds[:0]
-        usual_F = _MEANS * clipped.sum(axis=0) / max(len(log_odds), 1)
-        beyond = (log_odds - usual_F - _START).ravel()
-        return cls(usual_F, log_odds.size, *_fitted(beyond))
-
-    def oddness(self, log_odds: FloatArray) -> FloatArray:
-        """How far each cell is beyond what is usual for its column, in nats, (N, F)."""
-        return log_odds - self.usual_F
+        fastest = np.interp(np.log(max(len(oddness), 1)), np.log(_AT_ROWS), _FASTEST)
+        rates = np.linspace(_SLOWEST, fastest, _N_RATES)
+        return cls(oddness.size, *_fitted((oddness - _START).ravel(), rates))
 
     def p_values(self, oddness: FloatArray) -> FloatArray:
         """Which share of the fine cells is expected to be at least this odd, (N, F); 1 up to one nat beyond the usual.
 
-        >>> CellTail(np.zeros(1), n_cells=1000, n_fine=20.0, rate=1.0).p_values(np.array([[0.5], [6.0]])).round(6)
+        >>> CellTail(n_cells=1000, n_fine=20.0, rate=1.0).p_values(np.array([[0.5], [6.0]])).round(6)
         array([[1.00e+00],
                [1.35e-04]])
         """
@@ -81,15 +75,15 @@ class CellTail:
         return reported(self.p_values(oddness), false_discovery_rate)
 
 
-def _fitted(beyond: FloatArray) -> tuple[float, float]:
-    """How many fine cells are beyond the start of the tail, at least 1, and at which rate they fall."""
+def _fitted(beyond: FloatArray, rates_R: FloatArray) -> tuple[float, float]:
+    """How many fine cells are beyond the start of the tail, at least three, and at which of these rates they fall."""
     edges = np.linspace(0.0, _WIDTH, _BINS + 1)
     counts_B = np.histogram(beyond, edges)[0]
-    fine_RB = -np.diff(np.exp(-_RATES[:, None] * edges), axis=1)
+    fine_RB = -np.diff(np.exp(-rates_R[:, None] * edges), axis=1)
     weight_R, likelihood_R = _weights_of_fine(counts_B, fine_RB / fine_RB.sum(axis=1, keepdims=True))
-    best = int(np.argmax(likelihood_R - 0.5 * (np.log(_RATES) / _DEVIATION) ** 2))
+    best = int(np.argmax(likelihood_R - 0.5 * (np.log(rates_R) / _DEVIATION) ** 2))
     n_fine = counts_B.sum() * weight_R[best] / fine_RB[best].sum()
-    return max(1.0, float(n_fine)), float(_RATES[best])
+    return max(_FEWEST_FINE, float(n_fine)), float(rates_R[best])
 
 
 def _weights_of_fine(counts_B: NDArray[np.int64], fine_RB: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -36,6 +36,8 @@ class Detector(OutlierMixin, Explaining, Feedback, ModelState):  # type: ignore[
     """What every detector can do once it has learned: score, judge, explain, be stored."""
 
     _verdicts: type[Verdicts] = Verdicts
+    # Whether single cells are judged by themselves.
+    judges_cells = False
 
     # One file, whose odd rows nobody knows ----------------------------------------------------------------------------
 

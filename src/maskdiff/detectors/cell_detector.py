@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from maskdiff.calibration import CellCalibration
 from maskdiff.cascade import RowAlarms
-from maskdiff.codes import Codes, FloatArray
+from maskdiff.codes import Codes, FloatArray, IntArray
 from maskdiff.detectors.base import Detector
 from maskdiff.detectors.cell_alarms import CellAlarms, CellVerdicts, FoldCells, joined
 from maskdiff.detectors.learning import MAIN, Batches
@@ -27,11 +27,15 @@ from maskdiff.state.tensors import Tensors
 if TYPE_CHECKING:
     from maskdiff.detectors.finding.cross_fit import CrossFit
 
+# What is usual for values is learned from at most so many rows.
+MOST_USUAL = 5000
+
 
 class CellDetector(TextEvidence, Detector):
     """The half of a table detector that judges single cells."""
 
     cell_share: float
+    judges_cells = True
 
     def _lifts(self, reconstructor: Any) -> bool:
         """Whether a single odd cell raises an alarm for its row."""
@@ -42,15 +46,17 @@ class CellDetector(TextEvidence, Detector):
         return SingleCells(self.reconstructor_, as_schedule(self.schedule), level, self.torch_device())
 
     def _learn_cells(
-        self, evidence: Evidence, tuning: Codes, scores: FloatArray, callback: Callback | None
+        self, evidence: Evidence, codes: Codes, tuning: Codes, scores: FloatArray, callback: Callback | None
     ) -> CellAlarms:
-        """What is usual for single cells, from rows that tune and their scores."""
+        """What is usual for values, from rows that were learned from, and for columns, from rows that tune."""
         cells = self._single_cells()
         if not self._lifts(self.reconstructor_):
             return CellAlarms(cells)
+        some = np.random.default_rng(self.seed).permutation(len(codes))[:MOST_USUAL]
+        cells = cells.with_usual_values(codes.take(some), callback=callback)
         log_odds = cells.log_odds(tuning, np.empty(0), stage="calibrating", callback=callback)
         log_odds = self._with_text_odds(log_odds, tuning, evidence=evidence)
-        return CellAlarms.learned(cells, log_odds, scores, tuning.known, self.cell_share)
+        return CellAlarms.learned(cells, cells.beyond(log_odds, tuning), scores, tuning.known, self.cell_share)
 
     def _row_alarms(
         self, codes: Codes, evidence: Evidence, *, stage: str = "scoring", callback: Callback | None = None
@@ -60,7 +66,7 @@ class CellDetector(TextEvidence, Detector):
         log_odds = self._with_text_odds(log_odds, codes, evidence=evidence)
         if alarms.lift is None:
             return RowAlarms(lambda scores: scores, log_odds)
-        oddness = alarms.cells.oddness(log_odds, codes.known)
+        oddness = alarms.cells.oddness(log_odds, codes)
         return RowAlarms(lambda scores: alarms.alarm_score(scores, oddness), log_odds)
 
     def warm_up(self) -> Self:
@@ -81,7 +87,7 @@ class CellDetector(TextEvidence, Detector):
             with listening(self.progress) as callback:
                 log_odds = self.cell_alarms_.cells.log_odds(codes, found.surprise, callback=callback)
             log_odds = self._with_text_odds(log_odds, codes, found.surprise)
-        cells = self.cell_alarms_.verdicts(log_odds, codes.known, threshold)
+        cells = self.cell_alarms_.verdicts(log_odds, codes, threshold)
         return self.cell_alarms_.alarm_score(found.score, cells.oddness), cells
 
     def _oddity(self, verdicts: Verdicts) -> NDArray[Any]:
@@ -104,10 +110,15 @@ class CellDetector(TextEvidence, Detector):
         log_odds = self._with_text_odds(log_odds, codes, found.surprise)
         return CellVerdicts(none, log_odds if alarms.cells.asks else None, CellCalibration.of(none), np.inf)
 
-    def cell_log_odds(self, X: Any) -> FloatArray:
-        """How much likelier than each cell's own value another one was, in nats, (N, F); no calibration is needed."""
+    def cell_log_odds(self, X: Any) -> tuple[FloatArray, IntArray]:
+        """How much likelier than each cell's own value another one was, in nats; no calibration is needed.
+
+        And the code of that value, -1 for one never seen and for texts, of which no two are alike; each (N, F).
+        """
         codes = self.encoder_.encode(X)
-        return self._with_text_odds(self._single_cells().asked(codes), codes)
+        values = np.where(codes.known, codes.values.astype(np.int64), -1)
+        values[:, list(codes.texts or ())] = -1
+        return self._with_text_odds(self._single_cells().asked(codes), codes), values
 
     def _found_cells(self, cross_fit: CrossFit, batches: Batches, callback: Callback | None) -> CellVerdicts:
         from maskdiff.detectors.finding.found_cells import judge_cells
@@ -123,9 +134,8 @@ class CellDetector(TextEvidence, Detector):
         return self.cell_alarms_.to_state()
 
     def _cells_from_state(self, plain: Any, tensors: Tensors) -> None:
-        n_fields = len(self.encoder_.schema_)
-        n_terms = len(self.evidence_.terms)
-        self.cell_alarms_ = CellAlarms.from_state(plain, tensors, self._single_cells(), n_fields, n_terms)
+        schema, n_terms = self.encoder_.schema_, len(self.evidence_.terms)
+        self.cell_alarms_ = CellAlarms.from_state(plain, tensors, self._single_cells(), schema, n_terms)
 
     def _calibrate(self, codes: Codes, found: CellEvidence, callback: Callback | None) -> FloatArray:
         alarms = self.cell_alarms_
@@ -133,7 +143,7 @@ class CellDetector(TextEvidence, Detector):
         log_odds = self._with_text_odds(log_odds, codes, found.surprise)
         if alarms.lift is None:  # no alarm rests on it, so the rows that calibrate may say what is usual
             alarms = replace(alarms, cells=alarms.cells.learned(log_odds))
-        oddness = alarms.cells.oddness(log_odds, codes.known)
+        oddness = alarms.cells.oddness(log_odds, codes)
         assert found.by_term is not None
         self.cell_alarms_ = alarms.calibrated(oddness, found.by_term)
         return alarms.alarm_score(found.score, oddness)
@@ -150,6 +160,7 @@ class CellDetector(TextEvidence, Detector):
         alarms = CellAlarms.learned(self._single_cells(), log_odds, scores, known, self.cell_share or 0.5)
         if not self._lifts(self.reconstructor_):
             alarms = replace(alarms, lift=None)
-        oddness = alarms.cells.oddness(log_odds, known)
+        assert alarms.cells.scale is not None
+        oddness = alarms.cells.scale.oddness(log_odds, known)
         self.cell_alarms_ = alarms.calibrated(oddness, by_term)
         return alarms.alarm_score(scores, oddness)

@@ -18,6 +18,7 @@ from maskdiff.explanations import CellPlaces, MeantValues, Places
 from maskdiff.explanations.reported_cells import ReportedCells
 
 if TYPE_CHECKING:
+    from maskdiff.detectors.finding.cross_fit import CrossFit
     from maskdiff.detectors.verdicts import Verdicts
 
 
@@ -43,10 +44,10 @@ class CellReports:
 
         On average at most `false_discovery_rate` of the cells reported are fine; those of rows that a rule dismisses,
         and those that hold what is likeliest, are left out afterwards. Columns: row (its place in X), column, value,
-        oddness (how far the cell is beyond what is usual for its column, in standard deviations), p_value (how likely a
-        cell of a normal row is to be as odd in that column), expected (what should be there: see `suggested_codes`),
-        expected_probability and note. A field computed from dates is named after their columns. The index is that of
-        `explain`. Hand in what `judge(X)` returned to save scoring the rows again.
+        oddness (how far the cell is beyond what is usual for its value and its column, in standard deviations), p_value
+        (how likely a cell of a normal row is to be as odd in that column), expected (what should be there: see
+        `suggested_codes`), expected_probability and note. A field computed from dates is named after their columns. The
+        index is that of `explain`. Hand in what `judge(X)` returned to save scoring the rows again.
 
         >>> from maskdiff import TableDetector
         >>> detector = TableDetector("kernel").fit([["cat", "meow"], ["dog", "woof"]] * 100)
@@ -55,11 +56,11 @@ class CellReports:
         [[20, 'x1', 'moo', 'meow']]
         """
         verdicts = verdicts or self.judge(X)
-        cells = reported_cells(verdicts, false_discovery_rate)
-        if verdicts.judges is None:
+        cells, judges = reported_cells(verdicts, false_discovery_rate)
+        if judges is None:
             table = self.cell_table(X, verdicts.codes, cells)
         else:
-            table = found_cells.cell_table(verdicts.judges, X, cells, verdicts.codes.schema)
+            table = found_cells.cell_table(judges, X, cells, verdicts.codes.schema)
         return labelled(table, verdicts.labels)
 
     def repair(
@@ -80,11 +81,11 @@ class CellReports:
         (['cat', 'meow'], [True])
         """
         verdicts = verdicts or self.judge(X)
-        cells = reported_cells(verdicts, false_discovery_rate)
-        if verdicts.judges is None:
+        cells, judges = reported_cells(verdicts, false_discovery_rate)
+        if judges is None:
             repair = self.repair_cells(X, verdicts.codes, cells, at_least)
         else:
-            repair = found_cells.repair_cells(verdicts.judges, X, cells, verdicts.codes.schema, at_least)
+            repair = found_cells.repair_cells(judges, X, cells, verdicts.codes.schema, at_least)
         return replace(repair, changes=labelled(repair.changes, verdicts.labels))
 
     def cell_table(self, X: Any, codes: Codes, cells: ReportedCells) -> Any:
@@ -132,9 +133,9 @@ class CellReports:
         return cells.table(codes.schema, expected, probability, values, notes)
 
 
-def reported_cells(verdicts: Verdicts, false_discovery_rate: float) -> ReportedCells:
-    """The cells to report together, but those of rows that a rule dismisses."""
+def reported_cells(verdicts: Verdicts, false_discovery_rate: float) -> tuple[ReportedCells, CrossFit | None]:
+    """The cells to report together, except those of rows that a rule dismisses, and the models that judged them."""
     if verdicts.cells is None:
         raise SettingError("these verdicts say nothing about single cells; hand in what judge(X) of a table returned.")
     chosen = verdicts.cells.select(false_discovery_rate) & verdicts.listed[:, None]
-    return ReportedCells.of(chosen, verdicts.cells.oddness, verdicts.cells.p_value)
+    return ReportedCells.of(chosen, verdicts.cells.oddness, verdicts.cells.p_value), verdicts.cells.judges

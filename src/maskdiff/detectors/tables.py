@@ -219,7 +219,7 @@ class TableDetector(TableReading, CellReports, CellDetector):
             evidence, before = evidence.scaled_by(term_scores), evidence
             term_scores /= [new.scale / old.scale for new, old in zip(evidence.terms, before.terms, strict=True)]
         scores = term_scores.sum(axis=1)
-        self.cell_alarms_ = self._learn_cells(evidence, tuning, scores, callback)
+        self.cell_alarms_ = self._learn_cells(evidence, codes, tuning, scores, callback)
         # Before the rows that tune join those compared with: each would find itself there.
         learned = self._learn_looks(evidence, tuning, scores) if looks else {}
         if not self._combines:

@@ -2,7 +2,7 @@
 
 A row's score averages its cells, so that one wrong cell among thirty is lost in it. Here every cell stands alone: how
 much likelier than its own value was another one, given the rest of the row, and how far is that beyond what is usual
-for the column? N rows, F fields, G views.
+for the value and for the column? N rows, F fields, G views.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from maskdiff.codes import BoolArray, Codes, FloatArray
+from maskdiff.evidence.usual_values import UsualValues
 from maskdiff.masking import Schedule, as_rows
 from maskdiff.progress import Callback, Progress
 from maskdiff.reconstructors import Reconstructor, abilities
@@ -35,7 +36,7 @@ _LARGEST = 1e9
 
 @dataclass(frozen=True, eq=False)
 class ColumnScale:
-    """What is usual in each column, (F,): the median log odds of normal rows, and their standard deviation.
+    """What is usual in each column, (F,): the median of how far normal cells are beyond the usual, and the deviation.
 
     A column of many values is often surprising, so that it takes more to be odd there. Deviations are drawn towards
     that of all columns: a few hundred rows cannot tell how rarely a column deviates.
@@ -45,19 +46,19 @@ class ColumnScale:
     scale_F: FloatArray
 
     @classmethod
-    def of(cls, log_odds: FloatArray) -> ColumnScale:
+    def of(cls, beyond: FloatArray) -> ColumnScale:
         """Learned from normal rows that were not learned from, (N, F)."""
-        n = len(log_odds)
-        median_F = np.median(log_odds, axis=0)
-        variance_F = ((log_odds - median_F) ** 2).mean(axis=0)
+        n = len(beyond)
+        median_F = np.median(beyond, axis=0)
+        variance_F = ((beyond - median_F) ** 2).mean(axis=0)
         drawn_F = (n * variance_F + _ROWS_OF_ALL * variance_F.mean()) / (n + _ROWS_OF_ALL)
         return cls(median_F, np.sqrt(np.clip(drawn_F, 1e-4, None)))
 
-    def oddness(self, log_odds: FloatArray, known: BoolArray) -> FloatArray:
+    def oddness(self, beyond: FloatArray, known: BoolArray) -> FloatArray:
         """How far each cell is beyond what is usual for its column, in standard deviations, (N, F)."""
-        scaled: FloatArray = (log_odds - self.median_F) / self.scale_F
+        scaled: FloatArray = (beyond - self.median_F) / self.scale_F
         # A column cannot make a value usual that it never held.
-        return np.where(known, scaled, np.maximum(scaled, log_odds / self.scale_F.min(initial=1.0)))
+        return np.where(known, scaled, np.maximum(scaled, beyond / self.scale_F.min(initial=1.0)))
 
     def to_tensors(self) -> dict[str, Tensor]:
         """The medians and the scales."""
@@ -79,13 +80,14 @@ class SingleCells:
     """Log odds of the likeliest value against a cell's own, in nats, each cell hidden and the others shown.
 
     `log_odds` asks only a reconstructor that has them; of others the surprise of their own probes is taken instead.
-    `scale` says what is usual; None: not learned yet.
+    `usual` says what is usual for values, `scale` for columns; None: not learned.
     """
 
     reconstructor: Reconstructor
     schedule: Schedule
     level: float
     device: Any = "cpu"
+    usual: UsualValues | None = None
     scale: ColumnScale | None = None
 
     @property
@@ -93,14 +95,23 @@ class SingleCells:
         """Whether the reconstructor is asked about each cell."""
         return abilities(self.reconstructor).log_odds is not None
 
-    def learned(self, log_odds: FloatArray) -> SingleCells:
-        """A copy that knows what is usual in each column, from normal rows that were not learned from."""
-        return replace(self, scale=ColumnScale.of(log_odds))
+    def with_usual_values(self, codes: Codes, *, callback: Callback | None = None) -> SingleCells:
+        """A copy that knows what is usual for each value, from rows that were learned from: they are many."""
+        log_odds = self.asked(codes, stage="calibrating", callback=callback)
+        return replace(self, usual=UsualValues.of(codes, log_odds))
 
-    def oddness(self, log_odds: FloatArray, known: BoolArray) -> FloatArray:
-        """How far each cell is beyond what is usual for its column, in standard deviations, (N, F)."""
+    def beyond(self, log_odds: FloatArray, codes: Codes) -> FloatArray:
+        """How far the log odds of each cell are beyond those that its value usually has, in nats, (N, F)."""
+        return log_odds if self.usual is None else np.maximum(log_odds - self.usual.of_cells(codes), 0.0)
+
+    def learned(self, beyond: FloatArray) -> SingleCells:
+        """A copy that knows what is usual in each column, from normal rows that were not learned from."""
+        return replace(self, scale=ColumnScale.of(beyond))
+
+    def oddness(self, log_odds: FloatArray, codes: Codes) -> FloatArray:
+        """How far each cell is beyond what is usual for its value and its column, in standard deviations, (N, F)."""
         assert self.scale is not None
-        return self.scale.oddness(log_odds, known)
+        return self.scale.oddness(self.beyond(log_odds, codes), codes.known)
 
     def log_odds(
         self, codes: Codes, surprise: FloatArray, *, stage: str = "scoring", callback: Callback | None = None

@@ -109,7 +109,12 @@ def _single_cells(detector: TableDetector) -> Arrays:
     cells = detector.cell_alarms_.cells
     assert cells.scale is not None
     hidden = cells.hidden_views(len(detector.encoder_.schema_)).cpu().numpy()
-    return {"cells.hidden": hidden, "cells.median": cells.scale.median_F, "cells.scale": cells.scale.scale_F}
+    scales = {"cells.median": cells.scale.median_F, "cells.scale": cells.scale.scale_F}
+    return {
+        "cells.hidden": hidden,
+        **scales,
+        **({} if cells.usual is None else {"cells.usual": cells.usual.log_odds_P}),
+    }
 
 
 def _term(term: Any) -> dict[str, Any]:

@@ -26,6 +26,7 @@ def list_cells(
     written: FoundRows, cells: CellVerdicts, false_discovery_rate: float
 ) -> tuple[pa.RecordBatch, OddCellCounts]:
     """The list of the odd cells as a file holds it, the oddest first, and how many there are."""
+    assert cells.judges is not None
     chosen = cells.select(false_discovery_rate)
     reported = ReportedCells.of(chosen, cells.oddness, cells.p_value)
     tables, schema = [CELL_SCHEMA.empty_table()], written.detector.encoder_.schema_
@@ -34,7 +35,7 @@ def list_cells(
         here[places] = np.arange(len(places))
         own = reported.take(here[reported.row] >= 0)
         own = replace(own, row=here[own.row])
-        judges = written.found.cross_fit.take(places)
+        judges = cells.judges.take(places)
         table = cell_table(judges, written.model_rows.shown(batch), own, schema)
         table = table.assign(row=places[table["row"].to_numpy()] + 1)
         tables.append(pa.Table.from_pandas(table, CELL_SCHEMA, preserve_index=False))

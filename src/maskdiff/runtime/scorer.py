@@ -79,15 +79,25 @@ class Scorer(Exported):
         return np.where(beyond > 0, np.maximum(score, lifted), score)
 
     def _oddness(self, rows: Rows) -> np.ndarray:
-        """How far each cell is beyond what is usual for its column, (B, F)."""
+        """How far each cell is beyond what is usual for its value and its column, (B, F)."""
         hidden = self.arrays["cells.hidden"]
         masks = Masks(hidden, np.full(len(hidden), self.description["cell_rate"]), np.ones(len(hidden)))
         odds = self._asked().answers(self.fields.stand_in(rows), rows.known, masks, odds=True).sum(axis=1)
         odds = np.where(rows.known, odds, np.maximum(odds, self.description["fields"]["unseen_charge"]))
         odds = with_excess(np.clip(odds, 0, _FLOOR), rows)
+        odds = np.maximum(odds - self._usual(rows), 0.0)
         median, scale = self.arrays["cells.median"], self.arrays["cells.scale"]
         scaled = (odds - median) / scale
         return np.asarray(np.where(rows.known, scaled, np.maximum(scaled, odds / min(scale.min(), 1.0))))
+
+    def _usual(self, rows: Rows) -> np.ndarray:
+        """The log odds that cells with the value of each usually have, (B, F); 0 for a value never seen."""
+        usual = self.arrays.get("cells.usual")
+        if usual is None:
+            return np.zeros(rows.codes.shape)
+        sizes = np.array([column.size for column in self.columns])
+        place = np.cumsum(sizes) - sizes + np.where(rows.known, rows.codes, 0)
+        return np.where(rows.known, usual[place], 0.0)
 
     def _network(self) -> Network | None:
         session = self.session()

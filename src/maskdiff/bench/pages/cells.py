@@ -211,7 +211,7 @@ def cost(records: list[Record]) -> str:
         "Scoring all rows of a made-up table with the whole grid of probes, without and with verdicts on single cells, "
         f"on {places(records)}, {records[0]['threads']} threads.",
         command(
-            "maskdiff bench speed --rows 10000 --columns 10,17,31 --methods whole-grid,whole-grid-cells \\",
+            "maskdiff bench speed --rows 5000 --columns 10,17,31 --methods whole-grid,whole-grid-cells \\",
             "    --no-start --out results/more/cell-cost.jsonl",
         ),
         grid(["rows", "columns", "score alone", "with single cells", "ratio"], lines),

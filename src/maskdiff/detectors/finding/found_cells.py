@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskdiff.calibration import CellTail
+from maskdiff.calibration import CellTail, beyond_usual
 from maskdiff.codes import IntArray, Schema
 from maskdiff.detectors.cell_alarms import CellVerdicts
 from maskdiff.detectors.cell_repairs import Repair
@@ -31,19 +31,23 @@ def judge_cells(
 
     A field that the model of a fold lacks is not odd in its rows.
     """
-    log_odds, done = np.zeros((len(cross_fit.fold), len(schema))), 0
+    shape, done = (len(cross_fit.fold), len(schema)), 0
+    log_odds, values = np.zeros(shape), np.full(shape, -1, np.int32)
     for rows, fold in in_step(batches(), cross_fit.fold):
         for number, model in enumerate(_models(cross_fit)):
             places = np.flatnonzero(fold == number)
             if len(places):
-                own = model.cell_log_odds(rows.take(places))
+                odds, value = model.cell_log_odds(rows.take(places))
                 theirs, here = _shared(model.encoder_.schema_, schema)
-                log_odds[done + places[:, None], here] = own[:, theirs]
+                log_odds[done + places[:, None], here] = odds[:, theirs]
+                # Each model has codes of its own.
+                apart = np.where(value < 0, -1, value * len(cross_fit.models) + number)
+                values[done + places[:, None], here] = apart[:, theirs]
         done += len(fold)
         if callback is not None:
             callback(Progress("scoring cells", done, len(log_odds)))
-    tail = CellTail.of(log_odds)
-    return CellVerdicts(tail.oddness(log_odds), log_odds, tail, float("inf"))
+    oddness = beyond_usual(log_odds, values)
+    return CellVerdicts(oddness, log_odds, CellTail.of(oddness), float("inf"), cross_fit)
 
 
 def cell_table(cross_fit: CrossFit, X: Any, cells: ReportedCells, schema: Schema) -> Any:

@@ -97,10 +97,12 @@ class Found:
 
     `scores` are those of each round, and `rounds` the rows that each did not learn from. The rest is about all rounds
     together: see `Judgement`. `left_out` (N,) are the oddest rows, as many as are thought to be odd; `sampled` (N,) are
-    those that may be learned from. `cross_fit` holds the models of the last round.
+    those that may be learned from. `cross_fit` has the models of the last round, `first_round` those that judge cells.
+    They learned from all rows: to a model that did not, what is extreme in the oddest ones would be unheard of.
     """
 
     cross_fit: CrossFit
+    first_round: CrossFit
     scores: tuple[FloatArray, ...]
     rounds: tuple[BoolArray, ...]
     judgement: Judgement
@@ -168,11 +170,13 @@ def search(
         fold = ties.folds(min(n_folds, n), detector.seed + number - 1)
         stores = None if checkpoints is None else partial(checkpoints.of, number)
         cross_fit = learn_folds(detector, batches, fold, sampled & ~aside, callback=part, checkpoint=stores)
+        if number == 1 or not detector.judges_cells:
+            first_round = cross_fit
         scores.append(cross_fit.scores(batches, part))
         judgement = Judgement.of(scores, options.contamination, outlying)
     aside = oddest(judgement.alarm_score, judgement.odd.number)
     alarm = reported(judgement.p_value, options.false_discovery_rate)
-    return Found(cross_fit, tuple(scores), tuple(rounds), judgement, alarm, aside, sampled, options)
+    return Found(cross_fit, first_round, tuple(scores), tuple(rounds), judgement, alarm, aside, sampled, options)
 
 
 def odd_rows(detector: Any, batches: Batches, n_rows: int, callback: Callback | None) -> BoolArray:
