@@ -67,7 +67,9 @@ async def _client(questions: Questions, number: int, load: Load, requests: int |
         load.milliseconds.append(1000 * (time.perf_counter() - began))
         if status != 200:
             load.errors += 1
-        elif not math.isclose(answer["rows"][0]["anomaly_score"], questions.scores[place], rel_tol=_TOLERANCE):
+        elif not math.isclose(
+            answer["rows"][0]["anomaly_score"], questions.scores[place], rel_tol=_TOLERANCE, abs_tol=_TOLERANCE
+        ):
             load.wrong += 1
         done += 1
     writer.close()
