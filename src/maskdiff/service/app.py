@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from maskdiff.errors import MaskdiffError
-from maskdiff.service.problems import Problem, problem_of
+from maskdiff.service.requests.problems import Problem, problem_of
+from maskdiff.service.requests.security import Guard
 from maskdiff.service.routes import files, jobs, models, page, results, scoring, status
-from maskdiff.service.security import Guard
 from maskdiff.service.settings import ServiceSettings
 from maskdiff.service.state import Service
 from maskdiff.version import __version__

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from maskdiff.service.problems import busy
+from maskdiff.service.requests.problems import busy
 
 T = TypeVar("T")
 # Files that wait for their turn.

@@ -20,9 +20,9 @@ from maskdiff.io.rows import BatchRows
 from maskdiff.jobs import ScoreOptions
 from maskdiff.jobs.explain import explain_batch
 from maskdiff.jobs.score import Scoring
+from maskdiff.service.kept.models import ServedModel
 from maskdiff.service.metrics import Metrics
-from maskdiff.service.model_folder import ServedModel
-from maskdiff.service.problems import busy
+from maskdiff.service.requests.problems import busy
 
 log = logging.getLogger("maskdiff.service")
 

@@ -8,14 +8,14 @@ from typing import Annotated
 from fastapi import Depends
 from starlette.requests import Request
 
+from maskdiff.service.background.runner import JobRunner
 from maskdiff.service.bulk import BulkWork
-from maskdiff.service.job_runner import JobRunner
+from maskdiff.service.kept.models import ModelFolder, ServedModel
+from maskdiff.service.kept.results import Results
+from maskdiff.service.kept.workspace import Workspace
 from maskdiff.service.metrics import Metrics
-from maskdiff.service.model_folder import ModelFolder, ServedModel
-from maskdiff.service.results import Results
 from maskdiff.service.scoring import Scorer
 from maskdiff.service.settings import ServiceSettings
-from maskdiff.service.workspace import Workspace
 
 
 class Service:

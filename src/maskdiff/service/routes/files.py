@@ -12,13 +12,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from maskdiff.jobs.preview import preview_file
-from maskdiff.service.bodies import to_file
-from maskdiff.service.names import ID, shown_name
-from maskdiff.service.problems import answers
-from maskdiff.service.security import own_client
+from maskdiff.service.kept.files import StoredFile
+from maskdiff.service.requests.bodies import to_file
+from maskdiff.service.requests.names import ID, shown_name
+from maskdiff.service.requests.problems import answers
+from maskdiff.service.requests.security import own_client
+from maskdiff.service.requests.tables import check_table, format_of_name
 from maskdiff.service.state import Service, TheService
-from maskdiff.service.stored_files import StoredFile
-from maskdiff.service.tables import check_table, format_of_name
 
 router = APIRouter(prefix="/files", tags=["files"])
 

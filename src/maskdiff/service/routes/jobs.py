@@ -12,12 +12,12 @@ from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import StreamingResponse
 
-from maskdiff.service.job_store import Job
-from maskdiff.service.names import ID, MODEL_NAME, new_id
-from maskdiff.service.problems import Problem, answers, busy
+from maskdiff.service.background.store import Job
+from maskdiff.service.requests.names import ID, MODEL_NAME, new_id
+from maskdiff.service.requests.problems import Problem, answers, busy
+from maskdiff.service.requests.security import own_client
 from maskdiff.service.routes.files import Columns
 from maskdiff.service.routes.models import ModelName
-from maskdiff.service.security import own_client
 from maskdiff.service.state import Service, TheService
 
 router = APIRouter(tags=["jobs"])

@@ -12,11 +12,11 @@ from starlette.responses import Response
 from maskdiff.io.jsonl import batch_of
 from maskdiff.jobs import undo_dismissal as take_back
 from maskdiff.jobs.describe import describe_model, versions
-from maskdiff.service.feedback import dismiss_batch
-from maskdiff.service.locks import locked
-from maskdiff.service.names import MODEL_NAME
-from maskdiff.service.problems import answers
-from maskdiff.service.security import own_client
+from maskdiff.service.background.locks import locked
+from maskdiff.service.kept.feedback import dismiss_batch
+from maskdiff.service.requests.names import MODEL_NAME
+from maskdiff.service.requests.problems import answers
+from maskdiff.service.requests.security import own_client
 from maskdiff.service.state import TheService
 
 router = APIRouter(prefix="/models", tags=["models"])

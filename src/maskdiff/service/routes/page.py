@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from maskdiff.report.page import asset
-from maskdiff.service.problems import Problem
+from maskdiff.service.requests.problems import Problem
 
 router = APIRouter(include_in_schema=False)
 

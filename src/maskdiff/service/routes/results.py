@@ -18,18 +18,18 @@ from maskdiff.io.base import WriteOptions
 from maskdiff.io.formats import open_writer
 from maskdiff.io.jsonl import json_text
 from maskdiff.jobs.verdict_columns import VERDICT
+from maskdiff.service.background.tasks import PREFIX
 from maskdiff.service.bulk import Scratch
-from maskdiff.service.feedback import dismiss_in_result
-from maskdiff.service.job_tasks import PREFIX
-from maskdiff.service.model_folder import ServedModel
-from maskdiff.service.names import ID
-from maskdiff.service.problems import Problem, answers
-from maskdiff.service.results import Choice, Result
+from maskdiff.service.kept.feedback import dismiss_in_result
+from maskdiff.service.kept.models import ServedModel
+from maskdiff.service.kept.results import Choice, Result
+from maskdiff.service.requests.names import ID
+from maskdiff.service.requests.problems import Problem, answers
+from maskdiff.service.requests.security import own_client
+from maskdiff.service.requests.tables import CSV, JSON
 from maskdiff.service.routes.scoring import answered
 from maskdiff.service.scoring import Records, RowOptions
-from maskdiff.service.security import own_client
 from maskdiff.service.state import Service, TheService
-from maskdiff.service.tables import CSV, JSON
 
 router = APIRouter(prefix="/results", tags=["results"])
 

@@ -17,14 +17,14 @@ from maskdiff.io.base import WriteOptions
 from maskdiff.io.jsonl import batch_of, json_text
 from maskdiff.io.rows import ReadOptions
 from maskdiff.jobs import ScoreOptions, score_file
-from maskdiff.service.bodies import TooLarge, in_memory, to_file
 from maskdiff.service.bulk import Scratch
-from maskdiff.service.model_folder import ServedModel
-from maskdiff.service.problems import Problem, answers
+from maskdiff.service.kept.models import ServedModel
+from maskdiff.service.requests.bodies import TooLarge, in_memory, to_file
+from maskdiff.service.requests.problems import Problem, answers
+from maskdiff.service.requests.tables import CSV, FORMATS, JSON, LINES, PARQUET, check_table
 from maskdiff.service.routes.models import ModelName
 from maskdiff.service.scoring import Records, RowOptions
 from maskdiff.service.state import Service, TheService
-from maskdiff.service.tables import CSV, FORMATS, JSON, LINES, PARQUET, check_table
 
 router = APIRouter(prefix="/models", tags=["scoring"])
 

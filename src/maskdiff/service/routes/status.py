@@ -9,7 +9,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
 from maskdiff.service.metrics import MEDIA_TYPE
-from maskdiff.service.problems import Problem, answers
+from maskdiff.service.requests.problems import Problem, answers
 from maskdiff.service.state import TheService
 from maskdiff.version import __version__
 

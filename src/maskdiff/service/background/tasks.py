@@ -23,9 +23,9 @@ from maskdiff.jobs import (
 )
 from maskdiff.jobs.view import view_file
 from maskdiff.progress import Callback
-from maskdiff.service.job_store import Job
-from maskdiff.service.locks import locked
-from maskdiff.service.workspace import Workspace
+from maskdiff.service.background.locks import locked
+from maskdiff.service.background.store import Job
+from maskdiff.service.kept.workspace import Workspace
 from maskdiff.storage import save
 
 # Put before the names of added columns in files of results, so that no column of a client is in the way.

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ..conftest import make_connections
-from .running import Running, serving
+from ...conftest import make_connections
+from ..running import Running, serving
 
 SCORE = "/models/connections/score"
 CSV, LINES, PARQUET = "text/csv", "application/x-ndjson", "application/vnd.apache.parquet"

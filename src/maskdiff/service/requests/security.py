@@ -13,7 +13,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from maskdiff.service.metrics import Metrics
-from maskdiff.service.problems import Problem
+from maskdiff.service.requests.problems import Problem
 from maskdiff.service.settings import Limits, ServiceSettings, is_loopback
 
 log = logging.getLogger("maskdiff.service")

@@ -11,10 +11,10 @@ import pytest
 
 from maskdiff import TableDetector, save
 from maskdiff.client import Client, ServiceError
-from maskdiff.service.workspace import Workspace
+from maskdiff.service.kept.workspace import Workspace
 
-from ..conftest import make_connections
-from .running import PATIENCE, Running, serving, start, wait_until
+from ...conftest import make_connections
+from ..running import PATIENCE, Running, serving, start, wait_until
 
 UPLOAD = "POST /files?name=a.csv HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Maskdiff: 1\r\nContent-Length: 100000\r\n\r\n"
 ROW = {"protocol": "udp", "service": "http", "flag": "SF", "bytes": 2000}

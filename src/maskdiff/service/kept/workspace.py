@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from maskdiff.service.job_store import JobStore
-from maskdiff.service.model_folder import ENDING
-from maskdiff.service.names import check_model_name
-from maskdiff.service.problems import Problem
-from maskdiff.service.stored_files import FileStore, FolderStore
+from maskdiff.service.background.store import JobStore
+from maskdiff.service.kept.files import FileStore, FolderStore
+from maskdiff.service.kept.models import ENDING
+from maskdiff.service.requests.names import check_model_name
+from maskdiff.service.requests.problems import Problem
 
 
 class ResultStore(FolderStore):

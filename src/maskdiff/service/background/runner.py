@@ -10,9 +10,9 @@ import sys
 import threading
 import time
 
-from maskdiff.service.job_store import CANCELLED, FAILED, RUNNING, WAITING, Job
-from maskdiff.service.locks import try_lock
-from maskdiff.service.workspace import Workspace
+from maskdiff.service.background.locks import try_lock
+from maskdiff.service.background.store import CANCELLED, FAILED, RUNNING, WAITING, Job
+from maskdiff.service.kept.workspace import Workspace
 
 log = logging.getLogger("maskdiff.service")
 
@@ -130,7 +130,7 @@ class JobProcess:
 
     def __init__(self, work: Workspace) -> None:
         self.socket, other = socket.socketpair()
-        command = [sys.executable, "-m", "maskdiff.service.job_process", str(work.folder)]
+        command = [sys.executable, "-m", "maskdiff.service.background.process", str(work.folder)]
         self.process: subprocess.Popen[bytes] = subprocess.Popen(command, stdin=other.fileno(), start_new_session=True)
         other.close()
         self.began = time.monotonic()

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 from maskdiff.errors import InputError
 from maskdiff.io.formats import open_rows
 from maskdiff.io.rows import ReadOptions
-from maskdiff.service.bodies import TooLarge
-from maskdiff.service.problems import Problem
+from maskdiff.service.requests.bodies import TooLarge
+from maskdiff.service.requests.problems import Problem
 from maskdiff.service.settings import Limits
 
 CSV, LINES, PARQUET, JSON = "text/csv", "application/x-ndjson", "application/vnd.apache.parquet", "application/json"

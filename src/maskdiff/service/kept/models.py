@@ -14,8 +14,8 @@ from typing import Any
 from maskdiff.detectors import Detector
 from maskdiff.errors import ModelFileError
 from maskdiff.service.metrics import SharedCounts
-from maskdiff.service.names import MODEL_NAME, check_model_name
-from maskdiff.service.problems import Problem
+from maskdiff.service.requests.names import MODEL_NAME, check_model_name
+from maskdiff.service.requests.problems import Problem
 from maskdiff.storage import load
 
 ENDING = ".maskdiff"

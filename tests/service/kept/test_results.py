@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from maskdiff.service.problems import Problem
-from maskdiff.service.results import Choice, Result
+from maskdiff.service.kept.results import Choice, Result
+from maskdiff.service.requests.problems import Problem
 
 N = 100_000
 

@@ -16,8 +16,8 @@ import pytest
 import maskdiff
 from maskdiff.client import Client, JobError, ServiceError
 
-from ..conftest import make_connections
-from .running import Running, serving, wait_until
+from ...conftest import make_connections
+from ..running import Running, serving, wait_until
 
 # Trains for so long that it is surely still running when it is looked at.
 ENDLESS = {"reconstructor": "mlp", "steps": 10_000_000}

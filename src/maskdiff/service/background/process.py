@@ -1,8 +1,8 @@
 """One job in a process of its own: a kill takes this process alone, and leaves nothing half done.
 
-Started as `python -m maskdiff.service.job_process FOLDER`, with a socket as standard input. Over it come the id of the
-job and the handle that holds its lock; when it ends, the service has ended, and so does this process. It may be started
-before there is a job, so that the libraries are there when one comes.
+Started as `python -m maskdiff.service.background.process FOLDER`, with a socket as standard input. Over it come the id
+of the job and the handle that holds its lock; when it ends, the service has ended, and so does this process. It may be
+started before there is a job, so that the libraries are there when one comes.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pathlib import Path
 
 from maskdiff.errors import MaskdiffError, MaskdiffWarning
 from maskdiff.progress import Progress
-from maskdiff.service.job_store import DONE, FAILED
-from maskdiff.service.problems import problem_of
-from maskdiff.service.workspace import Workspace
+from maskdiff.service.background.store import DONE, FAILED
+from maskdiff.service.kept.workspace import Workspace
+from maskdiff.service.requests.problems import problem_of
 
 # Seconds from one note of progress to the next.
 _EVERY = 0.15
@@ -49,7 +49,7 @@ class ProgressNotes:
 
 def run_job(work: Workspace, id: str) -> None:
     """Do it, and write down how it ended."""
-    from maskdiff.service.job_tasks import TASKS
+    from maskdiff.service.background.tasks import TASKS
 
     job = work.jobs.get(id)
     assert job is not None
@@ -83,7 +83,7 @@ def _end_with(service: socket.socket) -> None:
 
 def main() -> None:
     service = socket.socket(fileno=0)
-    import maskdiff.service.job_tasks  # noqa: F401  while nothing is to be done yet
+    import maskdiff.service.background.tasks  # noqa: F401  while nothing is to be done yet
 
     job, handles, _, _ = socket.recv_fds(service, 1024, 1)
     if not job:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from starlette.requests import ClientDisconnect, Request
 
-from maskdiff.service.problems import Problem
+from maskdiff.service.requests.problems import Problem
 
 GZIP_MAGIC = b"\x1f\x8b"
 _AUTO = 32 + zlib.MAX_WBITS  # the header says whether it is gzip or zlib

@@ -12,8 +12,8 @@ import pytest
 
 from maskdiff.client import Client, ServiceError
 
-from ..cli.running import call
-from .running import PATIENCE, Running, serving
+from ...cli.running import call
+from ..running import PATIENCE, Running, serving
 
 TOKEN = "correct-horse-battery-staple"
 ROW = {"protocol": "tcp", "service": "secret-service", "flag": "SF", "bytes": 2000}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 
-from maskdiff.service.problems import Problem
+from maskdiff.service.requests.problems import Problem
 
 MODEL_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
 ID = r"^[0-9a-f]{32}$"

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from maskdiff.io.rows import ReadOptions
-from maskdiff.service.names import check_id, new_id
-from maskdiff.service.problems import Problem
+from maskdiff.service.requests.names import check_id, new_id
+from maskdiff.service.requests.problems import Problem
 
 # What was left by uploads and requests that broke off is removed after so many seconds.
 _OLD = 3600.0

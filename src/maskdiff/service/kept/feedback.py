@@ -12,10 +12,10 @@ from maskdiff.codes import IntArray
 from maskdiff.io.formats import open_writer
 from maskdiff.io.rows import BatchRows
 from maskdiff.jobs import dismiss_rows, rows_for
+from maskdiff.service.background.locks import locked
 from maskdiff.service.bulk import Scratch
-from maskdiff.service.locks import locked
-from maskdiff.service.results import Result
-from maskdiff.service.workspace import Workspace
+from maskdiff.service.kept.results import Result
+from maskdiff.service.kept.workspace import Workspace
 from maskdiff.storage import load
 
 # The rows of a result that rules are tried on: the highest of those with p-values up to the rate.

@@ -19,9 +19,9 @@ import pyarrow.types as pat
 from maskdiff.codes import BoolArray, FloatArray, IntArray
 from maskdiff.io.atomic import write_text
 from maskdiff.io.cell_texts import as_texts
-from maskdiff.service.job_tasks import PREFIX, REASONS
-from maskdiff.service.problems import Problem
-from maskdiff.service.workspace import Workspace
+from maskdiff.service.background.tasks import PREFIX, REASONS
+from maskdiff.service.kept.workspace import Workspace
+from maskdiff.service.requests.problems import Problem
 
 # Results held in memory; those that were not looked at longest are let go.
 _MOST_HELD = 4

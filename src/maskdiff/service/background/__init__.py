@@ -1,0 +1,1 @@
+"""Work that takes longer than a request: jobs in processes of their own."""

@@ -1,0 +1,1 @@
+"""What is kept in the folder: models, uploaded files, results."""
