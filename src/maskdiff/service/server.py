@@ -17,6 +17,7 @@ from maskdiff.service.settings import ServiceSettings
 
 # Seconds that accepted requests have left once the service is asked to end.
 _LAST_SECONDS = 60
+_BACKLOG = 2048
 
 
 class Server(uvicorn.Server):
@@ -43,7 +44,7 @@ def serve(settings: ServiceSettings) -> None:
         server_header=False,
         timeout_graceful_shutdown=_LAST_SECONDS,
         timeout_keep_alive=30,
-        backlog=2048,
+        backlog=_BACKLOG,
         h11_max_incomplete_event_size=1 << 16,
     )
     server = Server(config, app.state.service.closing)
@@ -62,6 +63,7 @@ def listen(host: str, port: int) -> socket.socket:
         made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host, port))
+        made.listen(_BACKLOG)  # who comes before the service is ready is answered when it is
     except OSError as error:
         raise SettingError(f"cannot listen on {host}, port {port}: {error.strerror}.", setting="port") from error
     return made

@@ -1,19 +1,23 @@
-"""One job in a process of its own: a kill takes this process alone, and leaves nothing half done.
+"""Jobs in processes of their own: a kill takes one job alone, and leaves nothing half done.
 
-Started as `python -m maskdiff.service.background.process FOLDER`, with a socket as standard input. Over it come the id
-of the job and the handle that holds its lock; when it ends, the service has ended, and so does this process. It may be
-started before there is a job, so that the libraries are there when one comes.
+Started as `python -m maskdiff.service.background.process FOLDER`, with a socket as standard input. This process loads
+the libraries once and copies itself for every job, so that jobs begin at once. Over the socket come the id of a job, the
+handle that holds its lock, and a socket for it alone. When a socket ends, the service has gone or the job was
+cancelled, and the process behind it ends.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 import threading
 import time
+import traceback
 import warnings
 from pathlib import Path
+from typing import NoReturn
 
 from maskdiff.errors import MaskdiffError, MaskdiffWarning
 from maskdiff.progress import Progress
@@ -81,17 +85,36 @@ def _end_with(service: socket.socket) -> None:
     os._exit(_ORPHAN)
 
 
+def _run_copy(folder: Path, job: str, handle: int) -> NoReturn:
+    """In the copy: say who it is, do the job, leave."""
+    status = 1
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        service = socket.socket(fileno=handle)
+        service.sendall(f"{os.getpid()}\n".encode())
+        threading.Thread(target=_end_with, args=(service,), daemon=True).start()
+        run_job(Workspace(folder), job)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    os._exit(status)  # threads of readers may still wait; nothing is left to do
+
+
 def main() -> None:
     service = socket.socket(fileno=0)
-    import maskdiff.service.background.tasks  # noqa: F401  while nothing is to be done yet
+    import maskdiff.service.background.tasks  # noqa: F401  once, for all jobs to come
 
-    job, handles, _, _ = socket.recv_fds(service, 1024, 1)
-    if not job:
-        return
-    threading.Thread(target=_end_with, args=(service,), daemon=True).start()
-    run_job(Workspace(Path(sys.argv[1])), job.decode())
-    assert handles  # the lock is held until here
-    os._exit(0)  # threads of readers may still wait; nothing is left to do
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the copies: their sockets say when they end
+    while True:
+        job, handles, _, _ = socket.recv_fds(service, 1024, 2)
+        if not job:
+            return
+        lock, line = handles
+        if not os.fork():
+            service.close()
+            _run_copy(Path(sys.argv[1]), job.decode(), line)
+        os.close(lock)
+        os.close(line)
 
 
 if __name__ == "__main__":

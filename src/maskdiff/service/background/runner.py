@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -20,7 +21,7 @@ log = logging.getLogger("maskdiff.service")
 _LOOK = 1.0
 # A job whose service was killed begins again, or goes on where its training was, so many times.
 _MOST_ATTEMPTS = 3
-# Seconds that a process is kept for a job to come, and that one is given to end by itself.
+# Seconds that the launcher is kept for a job to come, and that a process is given to end by itself.
 _WARM, _POLITE = 300.0, 2.0
 
 
@@ -29,8 +30,8 @@ class JobRunner:
 
     def __init__(self, work: Workspace, at_once: int) -> None:
         self.work, self.at_once = work, at_once
-        self.processes: dict[str, JobProcess] = {}
-        self.spare: JobProcess | None = None
+        self.running: dict[str, RunningJob] = {}
+        self.launcher: Launcher | None = None
         self.wake, self.closing, self.wanted = threading.Event(), False, False
         self.thread = threading.Thread(target=self._run, name="jobs", daemon=True)
         self.thread.start()
@@ -40,14 +41,14 @@ class JobRunner:
         self.closing = True
         self.wake.set()
         self.thread.join()
-        for id, process in self.processes.items():
-            process.end()
+        for id, job in self.running.items():
+            job.end()
             self.work.jobs.wait_again(id)
-        if self.spare is not None:
-            self.spare.end()
+        if self.launcher is not None:
+            self.launcher.end()
 
     def warm(self) -> None:
-        """A job is likely to come soon: a process loads what it needs meanwhile."""
+        """A job is likely to come soon: what it needs is loaded meanwhile."""
         self.wanted = True
         self.wake.set()
 
@@ -63,41 +64,44 @@ class JobRunner:
                 self._look()
             except Exception:  # a full disk, a database that is locked: the next look may do better
                 log.exception("jobs could not be looked at")
-            self.wake.wait(_LOOK if not self.processes else _LOOK / 4)
+            self.wake.wait(_LOOK if not self.running else _LOOK / 4)
             self.wake.clear()
 
     def _look(self) -> None:
-        for id, process in list(self.processes.items()):
-            self._watch(id, process)
+        for id, running in list(self.running.items()):
+            self._watch(id, running)
         for job in [*self.work.jobs.in_state(RUNNING), *self.work.jobs.in_state(WAITING)]:
-            if job.id not in self.processes and len(self.processes) < self.at_once:
+            if job.id not in self.running and len(self.running) < self.at_once:
                 self._start(job)
-        self._keep_spare()
+        self._keep_warm()
 
-    def _keep_spare(self) -> None:
-        """One process more than jobs while one is likely to come; it holds memory, so not for long."""
-        if self.wanted and self.spare is None and len(self.processes) < self.at_once:
-            self.spare = JobProcess(self.work)
+    def _keep_warm(self) -> None:
+        """The launcher is there while a job is likely to come; it holds memory, so not for longer."""
+        if self.wanted:
+            self._launcher().used = time.monotonic()
         self.wanted = False
-        if self.spare is not None and time.monotonic() - self.spare.began > _WARM:
-            self.spare.end()
-            self.spare = None
+        if self.launcher is not None and not self.running and time.monotonic() - self.launcher.used > _WARM:
+            self.launcher.end()
+            self.launcher = None
 
-    def _watch(self, id: str, process: JobProcess) -> None:
-        status = process.poll()
-        job = self.work.jobs.get(id)
-        if status is None and (job is None or job.state == CANCELLED):
-            status = process.end()
-        if status is None:
+    def _launcher(self) -> Launcher:
+        if self.launcher is None or self.launcher.process.poll() is not None:
+            self.launcher = Launcher(self.work)
+        return self.launcher
+
+    def _watch(self, id: str, running: RunningJob) -> None:
+        ended, job = running.has_ended(), self.work.jobs.get(id)
+        if not ended and (job is None or job.state == CANCELLED):
+            running.end()
+            ended = True
+        if not ended:
             return
-        del self.processes[id]
-        process.end()
-        if job is not None and job.state == RUNNING:
-            again = self.work.jobs.get(id)  # it may have said how it ended after we looked
-            how = f"a signal ({-status})" if status < 0 else f"a fault of the service (status {status})"
-            if again is not None and again.state == RUNNING:
-                self.work.jobs.end(id, FAILED, error=f"the process of the job was ended by {how}.")
-        if job is not None and job.state == CANCELLED:
+        del self.running[id]
+        running.end()
+        again = self.work.jobs.get(id)  # it may have said how it ended after we looked
+        if again is not None and again.state == RUNNING:
+            self.work.jobs.end(id, FAILED, error="the process of the job was ended before its work was done.")
+        if again is not None and again.state == CANCELLED:
             self.work.forget_checkpoints(id)
 
     def _start(self, job: Job) -> None:
@@ -109,44 +113,78 @@ class JobRunner:
             if job.attempts >= _MOST_ATTEMPTS:
                 self.work.jobs.end(job.id, FAILED, error=f"the service ended {job.attempts} times while it ran.")
             elif self.work.jobs.begin(job.id):
-                self.processes[job.id] = self._assigned(job, handle)
+                self.running[job.id] = self._launched(job.id, handle)
         finally:
             os.close(handle)
 
-    def _assigned(self, job: Job, handle: int) -> JobProcess:
-        """A process that was given this job: the one that is warm, if it still lives."""
-        process, self.spare = self.spare or JobProcess(self.work), None
+    def _launched(self, job: str, handle: int) -> RunningJob:
         try:
-            process.assign(job.id, handle)
+            return self._launcher().launch(job, handle)
         except OSError:  # it has died meanwhile
-            process.end()
-            process = JobProcess(self.work)
-            process.assign(job.id, handle)
-        return process
+            self.launcher = None
+            return self._launcher().launch(job, handle)
 
 
-class JobProcess:
-    """A process for one job, which loads its libraries before it is given one."""
+class Launcher:
+    """A process that has loaded the libraries and copies itself for every job; `used` is when it was last needed."""
 
     def __init__(self, work: Workspace) -> None:
         self.socket, other = socket.socketpair()
         command = [sys.executable, "-m", "maskdiff.service.background.process", str(work.folder)]
         self.process: subprocess.Popen[bytes] = subprocess.Popen(command, stdin=other.fileno(), start_new_session=True)
         other.close()
-        self.began = time.monotonic()
+        self.used = time.monotonic()
 
-    def assign(self, job: str, handle: int) -> None:
-        """Which job to do, and the handle of its lock."""
-        socket.send_fds(self.socket, [job.encode()], [handle])
+    def launch(self, job: str, handle: int) -> RunningJob:
+        """A process for this job, which holds the lock of this handle."""
+        own, other = socket.socketpair()
+        with other:
+            socket.send_fds(self.socket, [job.encode()], [handle, other.fileno()])
+        self.used = time.monotonic()
+        return RunningJob(own)
 
-    def poll(self) -> int | None:
-        return self.process.poll()
-
-    def end(self) -> int:
-        """End it by closing its socket, or, if it does not listen, by force; its status."""
+    def end(self) -> None:
         self.socket.close()
         try:
-            return self.process.wait(_POLITE)
+            self.process.wait(_POLITE)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            return self.process.wait()
+            self.process.wait()
+
+
+class RunningJob:
+    """The process of a job, by the socket that ends when it does; the first that comes over it is its number."""
+
+    def __init__(self, line: socket.socket) -> None:
+        self.line, self.said = line, b""
+        line.setblocking(False)
+
+    def has_ended(self) -> bool:
+        try:
+            part = self.line.recv(64)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        self.said += part
+        return not part
+
+    def end(self) -> None:
+        """End the process by closing its socket, or, if it does not listen, by force."""
+        self.has_ended()  # its number may have come by now
+        self.line.close()
+        number = int(self.said) if self.said.endswith(b"\n") else None
+        until = time.monotonic() + _POLITE
+        while number is not None and _is_there(number):
+            if time.monotonic() > until:
+                os.kill(number, signal.SIGKILL)
+                return
+            time.sleep(0.02)
+
+
+def _is_there(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except OSError:
+        return False
+    return True
