@@ -1,8 +1,8 @@
 """Jobs in processes of their own: a kill takes one job alone, and leaves nothing half done.
 
 Started as `python -m maskdiff.service.background.process FOLDER`, with a socket as standard input. This process loads
-the libraries once and copies itself for every job, so that jobs begin at once. Over the socket come the id of a job, the
-handle that holds its lock, and a socket for it alone. When a socket ends, the service has gone or the job was
+the libraries once and copies itself for every job, so that jobs begin at once. Over the socket come the id of a job,
+the handle that holds its lock, and a socket for it alone. When a socket ends, the service has gone or the job was
 cancelled, and the process behind it ends.
 """
 
