@@ -12,7 +12,10 @@ import doctest
 import re
 import runpy
 import shlex
+import shutil
 import sys
+import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from unittest import SkipTest
 from unittest.mock import patch
@@ -29,6 +32,12 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 # What these pages show is what a network finds once it has learned.
 TRAINED = {ROOT / "docs" / "cells.md"}
+OTHER_ENGINES = ROOT / "docs" / "other-engines.md"
+# What pages on other engines need, None where it is not here.
+ENGINES = {
+    "dask": lambda: find_spec("dask") and find_spec("pandas"),
+    "spark": lambda: find_spec("pyspark") and shutil.which("java"),
+}
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
@@ -63,6 +72,7 @@ def read_page(page: Path) -> Document:
     parsers = [PythonCodeBlockParser(doctest_optionflags=flags), CodeBlockParser("console", run_console), SkipParser()]
     document = Document.parse(str(page), *parsers)
     document.namespace["__name__"] = page.stem
+    document.namespace |= {name: here() for name, here in ENGINES.items()}
     return document
 
 
@@ -89,6 +99,8 @@ def test_every_block_of_a_page_runs(
     monkeypatch.chdir(tmp_path)
     if page not in TRAINED:
         request.getfixturevalue("hardly_trained")
+    if page == OTHER_ENGINES:
+        warnings.simplefilter("ignore", FutureWarning)  # Spark warns of every pandas that is newer than itself
     with patch.dict(METHODS):
         run_page(page)
 

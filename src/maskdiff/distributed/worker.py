@@ -61,6 +61,7 @@ class PartResult:
     empty: int = 0
     dismissed: int = 0
     seconds: float = 0.0
+    processor_seconds: float = 0.0
     ignored: list[str] = field(default_factory=list)
     skipped: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -100,7 +101,7 @@ class FileScorer:
         for part in bundle:
             result = PartResult(part)
             done.parts.append(result)
-            began = time.perf_counter()
+            began, began_busy = time.perf_counter(), time.process_time()
             with record_errors(result), warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", MaskdiffWarning)
                 warnings.simplefilter("ignore", NoEvidenceWarning)
@@ -111,6 +112,7 @@ class FileScorer:
                     done.counts.merge(counts)
             result.notes = [str(one.message) for one in caught if isinstance(one.message, MaskdiffWarning)]
             result.seconds = time.perf_counter() - began
+            result.processor_seconds = time.process_time() - began_busy
         return done
 
     def _score_part(self, part: FilePart, result: PartResult) -> CheckCounts:

@@ -14,6 +14,7 @@ from maskdiff.bench.pages.index import index_page, margins_picture, ranks_pictur
 from maskdiff.bench.pages.performance import performance_page
 from maskdiff.bench.pages.quality import Quality
 from maskdiff.bench.pages.records import RecordFolder
+from maskdiff.bench.pages.scale import scale_page
 from maskdiff.bench.pages.speed import speed_page
 from maskdiff.bench.pages.tables import tables_page
 from maskdiff.bench.pages.text import text_page
@@ -29,6 +30,7 @@ PAGES: dict[str, tuple[str, Callable[[RecordFolder], list[str]]]] = {
     "text": ("Results: texts", text_page),
     "speed": ("Results: speed", speed_page),
     "performance": ("Results: what costs what", performance_page),
+    "scale": ("Results: scale", scale_page),
 }
 
 

@@ -10,7 +10,7 @@ import typer
 
 from maskdiff.cli.bench.options import Data, Device, Jobs, Methods, Names, RecordFile, Seeds, Sets, measure
 from maskdiff.cli.bench.speed import speed
-from maskdiff.cli.bench.timings import large_file, serve, text_runtime, text_speed
+from maskdiff.cli.bench.timings import large_file, scale, serve, text_runtime, text_speed
 
 CONTAMINATION = "results/more/contamination.jsonl"
 SMALL_TABLES = "results/more/small-tables.jsonl"
@@ -190,6 +190,7 @@ STUDIES: dict[str, Callable[..., int | None]] = {
     "text-speed": text_speed,
     "text-runtime": text_runtime,
     "large-file": large_file,
+    "scale": scale,
     "serve": serve,
     "learned-rows": _study(
         "learned_rows.LearnedRows",

@@ -11,6 +11,7 @@ from maskdiff.cli.output import Output
 
 TEXT_SPEED = "results/more/text-speed.jsonl"
 TEXT_RUNTIME = "results/more/text-runtime.jsonl"
+SCALE = "results/more/scale.jsonl"
 LARGE_FILE = "results/more/large-file.jsonl"
 SERVING = "results/more/serving.jsonl"
 
@@ -105,3 +106,26 @@ def serve(
         f"{record['idle_p50_ms']:.1f} ms; {record['errors']} errors, {record['wrong']} wrong answers"
     )
     return int(record["status"] != "ok")
+
+
+def scale(
+    ctx: typer.Context,
+    folder: Annotated[str, typer.Option(metavar="DIR", help="Where the files of rows are made; they stay there.")],
+    rows: Annotated[int, typer.Option(metavar="N", min=1000, help="Rows to score.")] = 1_000_000,
+    files: Annotated[int, typer.Option(metavar="N", min=1, help="Files they are in.")] = 8,
+    workers: Annotated[str, typer.Option(metavar="NUMBERS", help="Numbers of workers, with commas between.")] = "1,2",
+    learned: Annotated[int, typer.Option(metavar="N", min=100, help="Rows the model learns from.")] = 20_000,
+    out: RecordFile = SCALE,
+) -> int:
+    """Score many rows plainly and on Ray with several numbers of workers: throughput, overhead, where time goes."""
+    from maskdiff.bench.studies.scale import measure_scale
+
+    output: Output = ctx.obj
+    numbers = [int(number) for number in workers.split(",")]
+    records = measure_scale(folder, out, rows=rows, files=files, workers=numbers, learned=learned)
+    failed = [record for record in records if record["status"] != "ok"]
+    output.facts(command="bench scale", out=out, runs=len(records), failed=len(failed))
+    for record in records:
+        if "microseconds_per_row" in record:
+            output.note(f"{record['method']}: {record['microseconds_per_row']:.1f} microseconds of a core for each row")
+    return int(bool(failed))

@@ -1,0 +1,131 @@
+"""The page on scale: how many rows to learn from, what scoring costs on Ray, and what billions of rows would."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from maskdiff.bench.pages.records import RecordFolder
+from maskdiff.bench.pages.text_blocks import command, grid, pair, section
+from maskdiff.bench.runs.measure import Record
+from maskdiff.bench.studies.learned_rows import NUMBERS, SETS
+from maskdiff.bench.studies.scale import PLAIN, STAGES, efficiency
+
+# What the projection assumes of a node, and of the files that a job writes.
+CORES, NETWORK_BYTES, NODE_MEMORY_GB = 16, 1.25e9, 64
+PART_BYTES, RECORD_BYTES, FIND_BYTES = 1 << 28, 400, 40
+PROJECTED = (1e9, 1e11)
+COMMANDS = ("maskdiff bench learned-rows --data DIR --seeds 3", "maskdiff bench scale --folder DIR --rows 1000000")
+
+
+def learned_rows(records: Sequence[Record]) -> str:
+    """ROC and PR by the number of rows learned from."""
+    if not records:
+        return ""
+    lines = []
+    for name in SETS:
+        runs = {number: [record for record in records if record["set"] == f"{name}@{number}"] for number in NUMBERS}
+        if all(runs.values()):
+            lines.append([name, *(_mean_pair(of_number) for of_number in runs.values())])
+    n_seeds = min(len({record["seed"] for record in records if record["set"].startswith(name)}) for name in SETS)
+    rows = {record["set"].partition("@")[0]: record["n_train"] for record in records if record["set"].endswith("@all")}
+    held = ", ".join(f"{name} {number:,}" for name, number in rows.items())
+    return section(
+        "Rows learned from",
+        f"ROC-AUC / PR-AUC of the default on 20,000 rows, by how many normal rows it learned from; mean of {n_seeds} "
+        f"splits. All rows are: {held}.",
+        grid(["set", *(number if number == "all" else f"{int(number):,}" for number in NUMBERS)], lines),
+        "Beyond 100,000 rows nothing is gained, so that is the size of the sample that `fit` trains on on a cluster. "
+        "The statistics of the columns are those of all rows.",
+    )
+
+
+def _mean_pair(runs: Sequence[Record]) -> str:
+    roc, pr = (100 * float(np.mean([run[measure] for run in runs])) for measure in ("roc_auc", "pr_auc"))
+    return pair(roc, pr)
+
+
+def throughput(records: Sequence[Record]) -> str:
+    """The plain run and those on Ray."""
+    shares = {record["method"]: share for record, share in efficiency(records)}
+    lines = [
+        [
+            record["method"],
+            f"{record['microseconds_per_row']:.1f}",
+            f"{record['rows_per_core_second']:,.0f}",
+            f"{100 * shares[record['method']]:.0f}%" if record["method"] in shares else "100%",
+            f"{record['seconds']:.0f}",
+            f"{record['start_seconds']:.0f}",
+        ]
+        for record in records
+        if record["method"] != STAGES
+    ]
+    plain = _plain(records)
+    settings = plain["settings"]
+    return section(
+        "Scoring",
+        f"{plain['rows']:,} rows of 20 columns in {settings['files']} Parquet files, scored by the default, which "
+        f"learned from {settings['learned_rows']:,} rows ({plain['device']}). A core's time is processor time "
+        "of the process that scores, without starting it.",
+        grid(
+            ["run", "µs of a core per row", "rows per core and second", "of the plain run", "seconds", "to start"],
+            lines,
+        ),
+    )
+
+
+def stages(records: Sequence[Record]) -> str:
+    """Where the time of a row goes."""
+    lines = [
+        [stage, f"{100 * share:.0f}%"]
+        for record in records
+        if record["method"] == STAGES
+        for stage, share in record["shares"].items()
+    ]
+    return section("Where the time goes", "Shares of processor time.", grid(["stage", "share"], lines)) if lines else ""
+
+
+def projection(records: Sequence[Record]) -> str:
+    """What the measured costs mean for very many rows."""
+    plain, ray = _plain(records), [record for record, _ in efficiency(records)]
+    cost = max(record["microseconds_per_row"] for record in ray) / 1e6
+    size, written = plain["settings"]["bytes_per_row"], plain["bytes_written_per_row"]
+    lines = [[f"{rows:.0e}".replace("e+", "e"), *_projected(rows, cost, size + written)] for rows in PROJECTED]
+    network, memory = CORES * (size + written) / cost, CORES * plain["peak_memory_mb"] / 1024
+    return section(
+        "Projection",
+        f"From the slowest run on Ray, {1e6 * cost:.1f} µs of a core per row, {size:.0f} bytes read and {written:.0f} "
+        f"written for each, with nodes of {CORES} cores. Calculated, not measured.",
+        grid(
+            ["rows", "core hours", "hours on 64 nodes", "TB moved", "parts", "manifest", "`find` on the driver"], lines
+        ),
+        f"A node moves {network / 1e6:,.1f} MB/s, {100 * network / NETWORK_BYTES:.2g}% of 10 Gbit/s, and holds "
+        f"{memory:,.1f} GB ({plain['peak_memory_mb']:,.0f} MB for each worker): processors are used up first, not the "
+        f"network nor memory. What breaks first is the driver of `find`, which holds {FIND_BYTES} bytes for each row "
+        f"({NODE_MEMORY_GB} GB are full at {NODE_MEMORY_GB * 1e9 / FIND_BYTES:.1e} rows), then the manifest of "
+        "`score`, which is written as one file. Scoring and fitting hold nothing that grows with the rows.",
+    )
+
+
+def _projected(rows: float, cost: float, moved: float) -> list[str]:
+    hours, parts = rows * cost / 3600, rows * moved / PART_BYTES
+    return [
+        *(f"{hours:,.0f}", f"{hours / 64 / CORES:,.1f}", f"{rows * moved / 1e12:,.2f}", f"{parts:,.0f}"),
+        *(f"{parts * RECORD_BYTES / 1e6:,.1f} MB", f"{rows * FIND_BYTES / 1e9:,.0f} GB"),
+    ]
+
+
+def _plain(records: Sequence[Record]) -> Record:
+    return next(record for record in records if record["method"] == PLAIN)
+
+
+def scale_page(records: RecordFolder) -> list[str]:
+    """The blocks of the page."""
+    learned, measured = records["learned-rows"], records["scale"]
+    blocks = [learned_rows(learned)]
+    if measured:
+        blocks += [throughput(measured), stages(measured), projection(measured)]
+    blocks = [block for block in blocks if block]
+    notes = [records.note(name) for name in ("learned-rows", "scale")]
+    return [*blocks, *filter(None, notes), command(*COMMANDS)] if blocks else []

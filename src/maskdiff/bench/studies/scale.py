@@ -1,0 +1,148 @@
+"""How scoring scales: a plain run and runs on Ray over the same files, and where the time of a row goes.
+
+Each run is the real command in a process of its own. A core's time for a row is processor time, so that other work on
+the machine does not count; what starting takes, a run on a few rows shows, and is subtracted from the plain run.
+Workers count their own processor time, part by part, in the manifest.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from maskdiff.bench.runs.measure import Record, Run, identity
+from maskdiff.bench.runs.records import RecordFile
+from maskdiff.bench.studies.large_file import copy_first, make_file, timed_step
+from maskdiff.io import open_rows
+from maskdiff.jobs import score_file
+from maskdiff.storage import load
+
+TASK, PLAIN, STAGES = "scale", "plain", "stages"
+_FEW = 100
+
+
+def measure_scale(
+    folder: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    rows: int,
+    files: int,
+    workers: Sequence[int],
+    learned: int,
+) -> list[Record]:
+    """Score so many rows in so many files plainly, and on Ray with each number of workers.
+
+    Records are added as runs end; a run whose record is there is not repeated.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    folder = Path(folder)
+    inputs, model = make_inputs(folder, rows, files, learned)
+    few = folder / "few.parquet"
+    copy_first(sorted(inputs.iterdir())[0], few, _FEW)
+    runs: dict[str, Callable[[], Record]] = {PLAIN: lambda: plain_run(folder, inputs, model, rows, few)}
+    runs |= {_ray_name(number): partial(ray_run, folder, inputs, model, rows, number) for number in workers}
+    runs[STAGES] = lambda: stages_run(inputs, model, folder)
+    file, records = RecordFile(out), []
+    done = {record["method"]: record for record in file.records if record["status"] == "ok"}
+    size = sum(path.stat().st_size for path in inputs.iterdir())
+    settings = {"files": files, "bytes_per_row": round(size / rows, 2), "learned_rows": learned}
+    for name, run in runs.items():
+        records.append(done[name] if name in done else run() | {"task": TASK, "settings": settings})
+        if name not in done:
+            file.add(records[-1])
+    return records
+
+
+def make_inputs(folder: Path, rows: int, files: int, learned: int) -> tuple[Path, Path]:
+    """The folder of the files to score, and the model."""
+    inputs, model = folder / "in", folder / "rows.maskdiff"
+    inputs.mkdir(parents=True, exist_ok=True)
+    for number in range(files):
+        make_file(inputs / f"rows{number:04d}.parquet", rows // files, seed=number)
+    if not model.exists():
+        make_file(folder / "normal.parquet", learned, seed=files)
+        timed_step("fit", learned, ["fit", str(folder / "normal.parquet"), "-o", str(model)], "cpu")
+    return inputs, model
+
+
+def plain_run(folder: Path, inputs: Path, model: Path, rows: int, few: Path) -> Record:
+    """The command without an engine, on one core."""
+    out = folder / "plain.parquet"
+    start = timed_step("score", _FEW, ["score", str(model), str(few), "-o", str(folder / "few-scored.parquet")], "cpu")
+    record = timed_step(PLAIN, rows, ["score", str(model), str(inputs), "-o", str(out)], "cpu")
+    if record["status"] == "ok":
+        busy = record["processor_seconds"] - start["processor_seconds"]
+        record |= {"workers": 1, "start_seconds": start["processor_seconds"], **_cost(rows, busy)}
+        record["bytes_written_per_row"] = round(out.stat().st_size / rows, 2)
+    return record
+
+
+def ray_run(folder: Path, inputs: Path, model: Path, rows: int, workers: int) -> Record:
+    """The command on Ray, with so many workers on this machine."""
+    out = folder / f"ray-{workers}"
+    shutil.rmtree(out, ignore_errors=True)
+    flags = ["--engine", "ray", "--workers", str(workers)]
+    record = timed_step("score", rows, ["score", str(model), str(inputs), "-o", str(out), *flags], "cpu")
+    record["method"] = _ray_name(workers)
+    if record["status"] == "ok":
+        parts = json.loads((out / ".maskdiff" / "manifest.json").read_text())["finished"].values()
+        busy, scoring = (sum(part[one] for part in parts) for one in ("processor_seconds", "seconds"))
+        record |= {"workers": workers, "driver_seconds": record["processor_seconds"], **_cost(rows, busy)}
+        record["start_seconds"] = round(record["seconds"] - scoring / workers, 2)
+    return record
+
+
+def _ray_name(workers: int) -> str:
+    return f"ray, {workers} worker{'s' * (workers > 1)}"
+
+
+def _cost(rows: int, busy: float) -> dict[str, float]:
+    return {
+        "busy_seconds": round(busy, 3),
+        "microseconds_per_row": round(1e6 * busy / rows, 3),
+        "rows_per_core_second": round(rows / busy, 1),
+    }
+
+
+def stages_run(inputs: Path, model: Path, folder: Path) -> Record:
+    """The shares of reading, encoding, the method and writing in the processor time of one file."""
+    detector, path = load(model).with_effort("alarms"), sorted(inputs.iterdir())[0]
+    with open_rows(str(path)) as file:
+        batches = list(file.batches())
+        names = [name for name in file.schema.names if name in detector.encoder_.feature_names_in_]
+    tables = [batch.select(names) for batch in batches]
+    detector.judge(tables[0].slice(0, _FEW))  # what is compiled on first use is not the row's cost
+    read = _busy(lambda: _walk(path))
+    encoded = _busy(lambda: [detector.encoder_.encode(table) for table in tables])
+    judged = _busy(lambda: [detector.judge(table) for table in tables])
+    whole = _busy(lambda: score_file(model, str(path), str(folder / "stages.parquet")))
+    seconds = {"reading": read, "encoding": encoded, "method": judged - encoded}
+    seconds["writing and the rest"] = max(0.0, whole - read - judged)
+    rows = sum(batch.num_rows for batch in batches)
+    shares = {name: round(one / sum(seconds.values()), 4) for name, one in seconds.items()}
+    return {**identity(Run(f"{rows} rows", STAGES, 0), "cpu"), "status": "ok", "rows": rows, "shares": shares}
+
+
+def _walk(path: Path) -> int:
+    with open_rows(str(path)) as file:
+        return sum(batch.num_rows for batch in file.batches())
+
+
+def _busy(call: Callable[[], Any]) -> float:
+    began = time.process_time()
+    call()
+    return time.process_time() - began
+
+
+def efficiency(records: Sequence[Record]) -> Iterator[tuple[Record, float]]:
+    """Each run on Ray, and its throughput of a core as a share of the plain run's."""
+    plain = next(record for record in records if record["method"] == PLAIN)
+    for record in records:
+        if record["method"].startswith("ray"):
+            yield record, plain["microseconds_per_row"] / record["microseconds_per_row"]
