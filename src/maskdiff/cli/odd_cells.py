@@ -20,6 +20,8 @@ def cell_sentence(odd: OddCellCounts) -> str:
     >>> from maskdiff.jobs import OddCellCounts
     >>> cell_sentence(OddCellCounts(0.1, cells=37, rows=34))
     '37 cells in 34 rows look wrong (at most about 10% of them are fine)'
+    >>> cell_sentence(OddCellCounts(0.1, cells=37, rows=34, estimated=True))
+    '37 cells in 34 rows look wrong (by estimate 10% of them are fine)'
     >>> cell_sentence(OddCellCounts(0.1, total=46_500, beyond=17, finest_rate=0.18))
     'no cell is listed at a false-discovery rate of 10%'
     """
@@ -27,7 +29,8 @@ def cell_sentence(odd: OddCellCounts) -> str:
     if not odd.cells:
         return "no cell looks wrong by itself" if _finest_rate(odd) is None else f"no cell is listed at {rate}"
     looks = "looks" if odd.cells == 1 else "look"
-    promise = f"at most about {percent(odd.false_discovery_rate)} of them are fine"
+    share = percent(odd.false_discovery_rate)
+    promise = f"by estimate {share} of them are fine" if odd.estimated else f"at most about {share} of them are fine"
     return f"{counted(odd.cells, 'cell')} in {counted(odd.rows, 'row')} {looks} wrong ({promise})"
 
 

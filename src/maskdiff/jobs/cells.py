@@ -128,6 +128,7 @@ class OddCellCounts:
 
     `beyond` are the cells odder than all those of the calibration rows. Among many cells some are by chance, so
     that none is reported where there are too few of them; `finest_rate` is the lowest rate at which some would be.
+    `estimated`: no normal rows calibrated, so that the rate is an estimate.
     """
 
     false_discovery_rate: float
@@ -136,6 +137,7 @@ class OddCellCounts:
     total: int = 0
     beyond: int = 0
     finest_rate: float = 1.0
+    estimated: bool = False
 
     def add(self, rows: IntArray) -> None:
         """The rows of the cells of one part."""

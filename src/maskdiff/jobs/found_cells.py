@@ -40,7 +40,7 @@ def list_cells(
         table = table.assign(row=places[table["row"].to_numpy()] + 1)
         tables.append(pa.Table.from_pandas(table, CELL_SCHEMA, preserve_index=False))
     listed = pa.concat_tables(tables).sort_by([("oddness", "descending"), ("row", "ascending")])
-    counts = OddCellCounts(false_discovery_rate, total=chosen.size)
+    counts = OddCellCounts(false_discovery_rate, total=chosen.size, estimated=True)
     counts.add(listed["row"].to_numpy())
     return listed.combine_chunks().to_batches()[0] if len(listed) else _none(), counts
 
