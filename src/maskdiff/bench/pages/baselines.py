@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pandas as pd
 
@@ -11,7 +10,6 @@ from maskdiff.bench.pages.quality import TABLES, Quality
 from maskdiff.bench.pages.records import RecordFolder
 from maskdiff.bench.pages.text_blocks import command, grid, number, pair, places, section
 from maskdiff.bench.published.values import METRICS
-from maskdiff.bench.runs.methods import METHODS
 from maskdiff.bench.tables.critical_difference import Diagram
 from maskdiff.bench.tables.ranks import average_ranks, comparable, published_ranks
 from maskdiff.bench.tables.results import results
@@ -55,24 +53,6 @@ def _optional(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.2f}"
 
 
-def beside_published(table: pd.DataFrame, sets: list[str]) -> str:
-    """ROC of the baselines, ours / published."""
-    baselines = [name for name, method in METHODS.items() if method.group == "baselines"]
-    roc = table[table["metric"] == "roc_auc"].to_dict("records")
-    cells = {(line["method"], line["set"]): _cell(line) for line in roc}
-    lines = [[name, *(cells.get((name, one), "not run") for one in sets)] for name in baselines]
-    return section(
-        "Beside the published figures",
-        "ROC-AUC, ours / published ± deviation. Fewer than five seeds are marked.",
-        grid(["method", *sets], lines),
-    )
-
-
-def _cell(line: dict[Any, Any]) -> str:
-    marked = "" if line["runs"] >= 5 else f" ({line['runs']} seeds)"
-    return f"{line['mean']:.1f} / {line['published_mean']:.1f} ± {line['published_std']:.1f}{marked}"
-
-
 def far(table: pd.DataFrame) -> str:
     """Means far from the published ones."""
     chosen = table[table["deviations"].abs() > FAR].sort_values(["method", "set"])
@@ -112,6 +92,5 @@ def baselines_page(records: RecordFolder) -> list[str]:
         f"Measured on {places(records.of('baselines', 'baselines-deep'))}.",
         ranks(table),
         not_in_the_paper(table, sorted(quality.others)),
-        beside_published(table, quality.shared),
-        far(table),
+        "Beside the published figures: [the paper's tables](paper.md).",
     ]

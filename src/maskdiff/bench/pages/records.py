@@ -1,6 +1,7 @@
 """The records that pages are made of: the files of a folder, and of its folder `more`, by name.
 
-What a reader has to know of a file, such as how the machine was used, stands in `notes.toml` beside them.
+What a reader has to know of a file, such as how the machine was used, stands in `notes.toml` beside them, and why cells
+of the paper's tables were not run in `not_run.toml`.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from maskdiff.bench.runs.measure import Record
 from maskdiff.bench.runs.records import latest, read_records
@@ -24,6 +26,10 @@ class RecordFolder:
             raise DataNotFoundError(f"there are no files of records (*.jsonl) in the folder {str(folder)!r}.")
         notes = self.folder / "notes.toml"
         self.notes: dict[str, str] = tomllib.loads(notes.read_text(encoding="utf-8")) if notes.exists() else {}
+        not_run = self.folder / "not_run.toml"
+        self.reasons: list[dict[str, Any]] = (
+            tomllib.loads(not_run.read_text(encoding="utf-8"))["cells"] if not_run.exists() else []
+        )
         found = {path.stem: latest(read_records(path)) for path in paths}
         self.records = {name: [one for one in own if one["status"] == "ok"] for name, own in found.items()}
         self._stopped = {name: [one for one in own if "stopped_after" in one] for name, own in found.items()}

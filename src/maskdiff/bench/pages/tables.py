@@ -71,18 +71,6 @@ def large_table(quality: Quality, metric: str) -> str:
     return section(METRICS[metric], grid(head, [*lines, [*last, f"{best:.2f} ({method})"]]))
 
 
-def batches(records: list[Record]) -> str:
-    """The paper's network with larger batches."""
-    if not records:
-        return ""
-    table = means(records)
-    figures = ", ".join(f"{line.set} {line.roc_auc:.2f}" for line in table.itertuples())
-    return (
-        "The paper does not say how large its batches are; the preset takes 128. With batches of 512 the ROC-AUC of "
-        f"`mlp-paper` is {figures} (three to five seeds)."
-    )
-
-
 def evidence(records: list[Record], shared: list[str]) -> str:
     """ROC / PR as the terms of evidence are added."""
     table = added_evidence(records)
@@ -272,7 +260,6 @@ def tables_page(records: RecordFolder) -> list[str]:
         " ".join([f"Measured on {places(records['tables'])}.", records.note("tables")]).strip(),
         ranks(quality),
         *(large_table(quality, metric) for metric in METRICS),
-        batches(records["mlp-paper-batches-of-512"]),
         evidence(own, quality.shared),
         alarms(own),
         small_tables(records["small-tables"], records.note("small-tables")),

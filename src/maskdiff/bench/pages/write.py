@@ -11,6 +11,7 @@ from maskdiff.bench.pages.baselines import baselines_page, diagrams
 from maskdiff.bench.pages.cells import cells_page
 from maskdiff.bench.pages.find import find_page
 from maskdiff.bench.pages.index import index_page, margins_picture, ranks_picture, speed_picture
+from maskdiff.bench.pages.paper import paper_page
 from maskdiff.bench.pages.performance import performance_page
 from maskdiff.bench.pages.quality import Quality
 from maskdiff.bench.pages.records import RecordFolder
@@ -24,6 +25,7 @@ from maskdiff.io.atomic import write_text
 PAGES: dict[str, tuple[str, Callable[[RecordFolder], list[str]]]] = {
     "index": ("Results", index_page),
     "tables": ("Results: tables", tables_page),
+    "paper": ("Results: beside the paper", paper_page),
     "baselines": ("Results: baselines", baselines_page),
     "cells": ("Results: wrong cells", cells_page),
     "find": ("Results: one file without labels", find_page),
