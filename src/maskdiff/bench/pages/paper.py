@@ -77,7 +77,7 @@ def _with_seeds(mean: float, deviation: float, runs: int) -> str:
     return shown if runs >= 5 else f"{shown} ({runs} seed{'s' if runs > 1 else ''})"
 
 
-def texts(table: pd.DataFrame, reasons: Reasons) -> str:
+def texts(table: pd.DataFrame, reasons: Reasons, note: str) -> str:
     """The paper's table of texts, ROC / PR, ours below each method's published line."""
     known = published_texts()
     theirs = {metric: _values(known, metric, ("mean",)) for metric in METRICS}
@@ -91,7 +91,7 @@ def texts(table: pd.DataFrame, reasons: Reasons) -> str:
             found = [own[metric].get((name, one)) for metric in METRICS]
             ours.append(reasons.cell("text", method, one) if None in found else _text_cell(found))
         lines += [[method, "published", *published], ["", "ours", *ours]]
-    return section("Texts", "ROC / PR.", grid(["method", "", *TEXT_SETS.values()], lines))
+    return section("Texts", f"ROC / PR. {note}".rstrip(), grid(["method", "", *TEXT_SETS.values()], lines))
 
 
 def _own_name(published: str, names: Iterable[str]) -> str:
@@ -162,7 +162,7 @@ def paper_page(records: RecordFolder) -> list[str]:
     reasons = Reasons(records.reasons)
     blocks = [
         *(large_table(metric, table, reasons) for metric in METRICS),
-        texts(text_results(records.of("text", "text-baselines", "text-paper")), reasons),
+        texts(text_results(records.of("text", "text-baselines", "text-paper")), reasons, records.note("text-paper")),
         runtimes(records, reasons),
     ]
     return [
