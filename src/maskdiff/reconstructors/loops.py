@@ -45,6 +45,9 @@ def pieces_in_threads(
     n_runs = max(-(-n_rows // step), 1)
     if n_threads > 1 and n_rows >= _FEWEST_TO_SHARE:
         n_runs = -(-n_runs // n_threads) * n_threads
+    if min(n_threads, n_runs) <= 1:
+        _run(answer, even_runs(n_rows, n_runs), 1, done)
+        return
     alone = partial(torch.set_num_threads, 1)
     try:
         _run(answer, even_runs(n_rows, n_runs), min(n_threads, n_runs), done, starting=alone)
