@@ -88,6 +88,32 @@ def test_many_columns_are_compared_as_the_detector_compares_them(tmp_path):
     np.testing.assert_allclose(scores, detector.anomaly_score(rows), rtol=1e-5, atol=1e-5)
 
 
+def dated(n: int, seed: int) -> pd.DataFrame:
+    """Losses in office hours of working days, told some days later."""
+    rng = np.random.default_rng(seed)
+    loss = pd.bdate_range("2024-01-01", periods=60)[rng.integers(0, 60, n)] + pd.to_timedelta(
+        rng.integers(8, 12, n), "h"
+    )
+    told = loss.normalize() + pd.to_timedelta(rng.integers(0, 9, n), "D")
+    return make_connections(n, seed=seed).assign(loss=loss, told=told)
+
+
+def test_dates_and_what_is_computed_from_them_are_read_as_the_detector_reads_them(tmp_path):
+    detector = TableDetector("kernel", progress=False).fit(dated(300, seed=1))
+    assert len(detector.encoder_.derived_fields()) >= 3
+    export_model(detector, tmp_path / "out")
+    scorer, rows = Scorer(tmp_path / "out"), dated(8, seed=2)
+    rows.loc[0, "told"] = pd.Timestamp("2023-01-01")
+    rows.loc[1, "loss"] = pd.Timestamp("2999-12-31")
+    rows.loc[2, "told"] = pd.NaT
+    wanted = detector.judge(rows)
+    for given in (as_columns(rows), as_columns(rows.assign(loss=rows["loss"].dt.strftime("%Y-%m-%dT%H:%M:%S")))):
+        np.testing.assert_allclose(scorer.judge(given).score, wanted.anomaly_score, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(scorer.judge(given).p_value, wanted.p_value)
+    with pytest.raises(ValueError, match=r"column 'loss': '31\.12\.2024' is no date in ISO format"):
+        scorer.score(as_columns(rows.assign(loss="31.12.2024")))
+
+
 WITHOUT_TORCH = """
 import json, sys
 for name in ("torch", "pandas", "pyarrow", "sklearn", "scipy", "narwhals", "maskdiff"):
@@ -118,9 +144,9 @@ def test_the_runtime_needs_neither_torch_nor_maskdiff(tmp_path):
 
 def test_what_cannot_be_exported_is_refused_by_name(tmp_path):
     rows = make_connections(100, seed=1)
-    with_dates = rows.assign(day=pd.date_range("2024-01-01", periods=100))
-    with pytest.raises(SettingError, match="column 'day' cannot be exported: it is read as date"):
-        export_model(TableDetector("kernel", progress=False).fit(with_dates), tmp_path / "out")
+    with_times = rows.assign(at=pd.to_timedelta(np.arange(100), "min"))
+    with pytest.raises(SettingError, match="column 'at' cannot be exported: it is read as duration"):
+        export_model(TableDetector("kernel", progress=False).fit(with_times), tmp_path / "out")
     detector = TableDetector("kernel", progress=False).fit(rows)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("mine")

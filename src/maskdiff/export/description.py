@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from maskdiff.detectors import TableDetector
 from maskdiff.encoders.table.column_coder import ColumnCoder
 from maskdiff.encoders.table.column_types.numbers import NumberType
+from maskdiff.encoders.table.derived import DerivedField
 from maskdiff.encoders.table.missing import MISSING
 from maskdiff.encoders.table.number_format import NumberFormat
 from maskdiff.errors import SettingError
@@ -23,6 +24,7 @@ from maskdiff.version import __version__
 
 Arrays = dict[str, NDArray[Any]]
 _TYPES = {"category": "category", "boolean": "boolean", "number": "number", "integer": "number"}
+_TYPES |= dict.fromkeys(("date", "day_first_date", "month_first_date"), "moment")
 
 
 def described(detector: TableDetector) -> tuple[dict[str, Any], Arrays]:
@@ -35,7 +37,8 @@ def described(detector: TableDetector) -> tuple[dict[str, Any], Arrays]:
         "format": FORMAT,
         "version": __version__,
         "rows": "columns",
-        "columns": [described_column(coder) for coder in detector.encoder_.column_coders()],
+        "columns": [described_column(coder) for coder in _coders_of_columns(detector)],
+        "derived": [described_field(one) for one in detector.encoder_.derived_fields()],
         "missing": [*MISSING, *(detector.encoder_.missing or ())],
         "fields": {"unseen_charge": schema.unseen_charge.tolist(), "rarest": schema.two_rarest.tolist()},
         "sources": sources,
@@ -51,14 +54,27 @@ def described(detector: TableDetector) -> tuple[dict[str, Any], Arrays]:
     return plain, arrays
 
 
+def _coders_of_columns(detector: TableDetector) -> list[ColumnCoder]:
+    coders: list[ColumnCoder] = detector.encoder_.column_coders()
+    return coders[: len(coders) - len(detector.encoder_.derived_fields())]
+
+
+def described_field(derived: DerivedField) -> dict[str, Any]:
+    """How a field is computed from dates, and coded; where a date is missing that never was, it is as usual."""
+    field, coder = derived.field, derived.coder
+    known = {"name": field.name, "size": field.size, "has_missing": coder.has_missing, "type": "number", "plain": True}
+    rule = {"rule": derived.derivation.rule, "sources": list(derived.derivation.sources)}
+    return known | rule | {"usual": int(np.argmax(field.counts))} | coder.coding.to_state()
+
+
 def described_column(coder: ColumnCoder) -> dict[str, Any]:
     """How a column is coded."""
     type_name = _TYPES.get(coder.column_type.name)
     if type_name is None or coder.marks:
         raise SettingError(
             f"column {coder.field.name!r} cannot be exported: it is read as {coder.column_type.name}"
-            f"{' with other texts among the numbers' if coder.marks else ''}, and a runtime reads categories and plain "
-            f'numbers. Fit with columns={{{coder.field.name!r}: "drop"}}, or as a category or a number.'
+            f"{' with other texts among its values' if coder.marks else ''}, and a runtime reads categories, plain "
+            f'numbers and dates. Fit with columns={{{coder.field.name!r}: "drop"}}, or as a category or a number.'
         )
     format = coder.column_type.format if isinstance(coder.column_type, NumberType) else NumberFormat()
     known = {"name": coder.field.name, "type": type_name, "size": coder.field.size, "has_missing": coder.has_missing}

@@ -9,9 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from .cells import as_boolean, as_category, as_number, is_missing
+from .cells import as_boolean, as_category, as_moment, as_number, is_missing
+from .derived import DerivedColumn
 
-_KEYS: dict[str, Callable[[Any], Any]] = {"category": as_category, "boolean": as_boolean, "number": as_number}
+_KEYS: dict[str, Callable[[Any], Any]] = {
+    "category": as_category,
+    "boolean": as_boolean,
+    "number": as_number,
+    "moment": as_moment,
+}
 _MOST_EXCESS = -math.log(1e-7)
 
 
@@ -54,12 +60,25 @@ class Column:
             return self.size - self.has_missing, 0.0
         if isinstance(cell, str) and not self.plain:
             raise ValueError(f"column {self.name!r}: its texts are written in a way of their own; hand over numbers.")
-        key = _KEYS[self.type](cell)
+        key = self._key(cell)
         if key is None or (isinstance(key, float) and not math.isfinite(key) and self.range is None):
             return self.size, 0.0
         code = self._bin(key) if self.edges is not None else self.code_of.get(key, self.rare)
         code = self.size if code is None else code
         return code, self._excess(float(key)) if code == self.size and self.range is not None else 0.0
+
+    def _key(self, cell: Any) -> Any:
+        try:
+            return _KEYS[self.type](cell)
+        except ValueError:
+            raise ValueError(
+                f"column {self.name!r}: {cell!r} is no date in ISO format; hand over dates, or texts as 2024-12-31."
+            ) from None
+
+    def moments(self, cells: Sequence[Any]) -> np.ndarray:
+        """The ticks of a column of dates, NaN where there is none, (N,)."""
+        read = (None if is_missing(cell, self.missing) else self._key(cell) for cell in cells)
+        return np.array([math.nan if ticks is None else ticks for ticks in read], dtype=np.float64)
 
     def _bin(self, number: float) -> int | None:
         if self.range is not None and not self.range["low"] <= number <= self.range["high"]:
@@ -74,13 +93,20 @@ class Column:
         return 1 / math.hypot(1 / max(nats, 1e-300), 1 / _MOST_EXCESS) if nats > 0 else 0.0
 
 
-def encode(columns: Sequence[Column], table: Mapping[str, Sequence[Any]]) -> Rows:
-    """The rows of a table, given by column."""
+def encode(
+    columns: Sequence[Column], table: Mapping[str, Sequence[Any]], derived: Sequence[DerivedColumn] = ()
+) -> Rows:
+    """The rows of a table, given by column; behind them the fields that are computed from dates."""
     lacking = [column.name for column in columns if column.name not in table]
     if lacking:
         raise ValueError(f"the table lacks the columns {', '.join(map(repr, lacking[:5]))}.")
-    parts = [column.encode(list(table[column.name])) for column in columns]
-    if len({len(codes) for codes, _ in parts}) > 1:
+    given = {column.name: list(table[column.name]) for column in columns}
+    if len({len(cells) for cells in given.values()}) > 1:
         raise ValueError("the columns differ in length.")
+    parts = [column.encode(given[column.name]) for column in columns]
+    sources = {name for one in derived for name in one.sources}
+    moments = {column.name: column.moments(given[column.name]) for column in columns if column.name in sources}
+    parts += [one.encode(moments) for one in derived]
     codes, excess = (np.stack(part, axis=1) for part in zip(*parts, strict=True))
-    return Rows(codes, codes < np.array([column.size for column in columns]), excess)
+    sizes = np.array([column.size for column in columns] + [one.size for one in derived])
+    return Rows(codes, codes < sizes, excess)

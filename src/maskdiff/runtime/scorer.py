@@ -10,6 +10,7 @@ import numpy as np
 
 from .aggregates import AGGREGATES
 from .columns import Column, Rows, encode
+from .derived import DerivedColumn
 from .exported import Exported, RowVerdicts
 from .references import Kernel, NearestRows
 from .views import Fields, Masks, Network, masked_surprise, with_excess
@@ -30,19 +31,20 @@ class Scorer(Exported):
         super().__init__(folder)
         missing = frozenset(self.description["missing"])
         self.columns = [Column(one, missing) for one in self.description["columns"]]
+        self.derived = [DerivedColumn(one, Column(one, missing)) for one in self.description["derived"]]
         self.fields = Fields(self.description["fields"])
         self.network = self._network()
 
     def judge(self, table: Mapping[str, Sequence[Any]]) -> RowVerdicts:
         """All there is to say about the rows of a table, given by column: a dict of lists, or a dataframe."""
-        rows = encode(self.columns, table)
+        rows = encode(self.columns, table, self.derived)
         score = self._score(rows)
         alarm_score = self._lifted(score, rows)
         return self.verdicts(score, alarm_score)
 
     def score(self, table: Mapping[str, Sequence[Any]]) -> np.ndarray:
         """How odd each row is, (B,). Higher = more anomalous."""
-        return self._score(encode(self.columns, table))
+        return self._score(encode(self.columns, table, self.derived))
 
     def _score(self, rows: Rows) -> np.ndarray:
         shown, total = self.fields.stand_in(rows), np.zeros(len(rows.codes))
@@ -95,7 +97,7 @@ class Scorer(Exported):
         usual = self.arrays.get("cells.usual")
         if usual is None:
             return np.zeros(rows.codes.shape)
-        sizes = np.array([column.size for column in self.columns])
+        sizes = np.array([column.size for column in self.columns] + [one.size for one in self.derived])
         place = np.cumsum(sizes) - sizes + np.where(rows.known, rows.codes, 0)
         return np.where(rows.known, usual[place], 0.0)
 
@@ -103,7 +105,7 @@ class Scorer(Exported):
         session = self.session()
         if session is None:
             return None
-        sizes = np.array([column.size for column in self.columns])
+        sizes = np.array([column.size for column in self.columns] + [one.size for one in self.derived])
         return Network(session, self.arrays["network.start"], self.arrays["network.stride"], sizes)
 
     def _asked(self) -> Network:

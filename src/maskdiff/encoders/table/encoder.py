@@ -305,6 +305,10 @@ class TableEncoder(Parameters):
         """How each field of the schema is coded; those computed from dates come last."""
         return [*self._fields.coders, *(one.coder for one in self._fields.derived)]
 
+    def derived_fields(self) -> list[DerivedField]:
+        """The fields that are computed from dates."""
+        return list(self._fields.derived)
+
     @property
     def columns_read_(self) -> list[str]:
         """The columns of a table that are read; the other fields of the schema are computed from them."""
