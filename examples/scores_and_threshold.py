@@ -1,7 +1,7 @@
 """Scores of normal and odd rows, and the threshold between them.
 
-Claims are made up. The detector learns from normal ones; the threshold comes from normal rows alone, so that about 1% of
-new normal rows are above it. How many odd rows are above it depends on how odd they are.
+Claims are made up. The detector learns from normal ones; the threshold comes from normal rows alone, so that about 1%
+of new normal rows are above it. How many odd rows are above it depends on how odd they are.
 """
 
 import sys
