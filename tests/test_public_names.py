@@ -10,6 +10,7 @@ import ast
 import doctest
 import inspect
 import re
+import textwrap
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -53,7 +54,7 @@ def reference() -> str:
 def used_in_examples() -> set[str]:
     """Every name that code on a page of the guide uses."""
     texts = [page.read_text() for page in DOCS.rglob("*.md")]
-    return {name for text in texts for _, code in FENCE.findall(text) for name in names_in(inspect.cleandoc(code))}
+    return {name for text in texts for _, code in FENCE.findall(text) for name in names_in(textwrap.dedent(code))}
 
 
 def names_in(code: str) -> Iterator[str]:

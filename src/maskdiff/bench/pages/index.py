@@ -118,6 +118,7 @@ def index_page(records: RecordFolder) -> list[str]:
         "One set of defaults for all data; labels are used only to measure. Every figure on these pages comes from a "
         "record in `results/`; a test compares the pages with the records.",
         "[Tables](tables.md) · [beside the paper](paper.md) · [baselines](baselines.md) · "
+        + ("[which method](choose.md) · " if records["more-tables"] else "")
         + ("[wrong cells](cells.md) · " if records["cells"] else "")
         + ("[one file](find.md) · " if records["find"] else "")
         + "[texts](text.md) · [speed](speed.md) · [what costs what](performance.md) · [tried](tried.md)",

@@ -9,6 +9,7 @@ from pathlib import Path
 from maskdiff.bench.figures.critical_difference import draw
 from maskdiff.bench.pages.baselines import baselines_page, diagrams
 from maskdiff.bench.pages.cells import cells_page
+from maskdiff.bench.pages.choose import choose_page
 from maskdiff.bench.pages.find import find_page
 from maskdiff.bench.pages.index import index_page, margins_picture, ranks_picture, speed_picture
 from maskdiff.bench.pages.paper import paper_page
@@ -27,6 +28,7 @@ PAGES: dict[str, tuple[str, Callable[[RecordFolder], list[str]]]] = {
     "tables": ("Results: tables", tables_page),
     "paper": ("Results: beside the paper", paper_page),
     "baselines": ("Results: baselines", baselines_page),
+    "choose": ("Results: which method?", choose_page),
     "cells": ("Results: wrong cells", cells_page),
     "find": ("Results: one file without labels", find_page),
     "text": ("Results: texts", text_page),
