@@ -1,9 +1,11 @@
 """A small client of the service: `maskdiff serve` on the other side. Needs the extra `serve`.
 
-with Client("http://127.0.0.1:8000") as client:
-    client.score("claims", [{"amount": 120, "country": "NL"}])
-    job = client.find("claims.csv")
-    rows = client.rows(job["result"]["result"])
+It is a context manager:
+
+    with Client("http://127.0.0.1:8000") as client:
+        client.score("claims", [{"amount": 120, "country": "NL"}])
+        job = client.find("claims.csv")
+        rows = client.rows(job["result"]["result"])
 """
 
 from __future__ import annotations
