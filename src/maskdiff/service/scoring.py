@@ -147,7 +147,9 @@ class Scorer:
             rate, nearest = options.false_alarm_rate, options.nearest
             return explain_batch(model.detector, batch, top=options.top, false_alarm_rate=rate, nearest=nearest)
         of_rows = ScoreOptions(false_alarm_rate=options.false_alarm_rate)
-        scoring = Scoring(model.detector, BatchRows(batch), of_rows, counts=model.counts)
+        # What is counted over time is about the model's own rate; at another one there are more or fewer alarms.
+        counts = model.counts if options.false_alarm_rate is None else None
+        scoring = Scoring(model.detector, BatchRows(batch), of_rows, counts=counts)
         added = [at for at, name in enumerate(scoring.schema.names) if at >= batch.num_columns and name]
         parts = [one.select(added) for one in scoring.batches()]
         self.metrics.judged(model.name, scoring.summary.rows, scoring.summary.anomalies)
