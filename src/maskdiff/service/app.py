@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
@@ -49,8 +49,8 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     return app
 
 
-def _refused(settings: ServiceSettings) -> Callable[[Request, Exception], Response]:
-    def answer(request: Request, error: Exception) -> Response:
+def _refused(settings: ServiceSettings) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def answer(request: Request, error: Exception) -> Response:
         problem = _problem(error)
         if problem is None:
             log.error("%s in %s", type(error).__name__, request.url.path, exc_info=error)

@@ -46,7 +46,7 @@ class Service:
         self.bulk.close()
 
 
-def _of(request: Request) -> Service:
+async def _of(request: Request) -> Service:  # one that is not async would run in another thread
     service: Service = request.app.state.service
     return service
 

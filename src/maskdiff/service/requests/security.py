@@ -36,7 +36,7 @@ SAFE_HEADERS = {
 }
 
 
-def own_client(x_maskdiff: Annotated[str | None, Header(description="Any value.")] = None) -> None:
+async def own_client(x_maskdiff: Annotated[str | None, Header(description="Any value.")] = None) -> None:
     """Whatever changes something needs this header: a foreign page in a browser cannot send it."""
     if x_maskdiff is None:
         raise Problem(403, f"what changes something needs the header {HEADER}, with any value.")

@@ -62,7 +62,7 @@ class Fine(BaseModel):
     scope: Literal["same cells", "same pattern"] = "same cells"
 
 
-def _choice(
+async def _choice(
     shown: Literal["all", "alarms", "fine"] = "all",
     rate: Annotated[float | None, Query(gt=0, lt=1)] = None,
     search: Annotated[str, Query(max_length=200)] = "",
