@@ -100,7 +100,7 @@ def test_every_block_of_a_page_runs(
     if page not in TRAINED:
         request.getfixturevalue("hardly_trained")
     if page == OTHER_ENGINES:
-        warnings.simplefilter("ignore", FutureWarning)  # Spark warns of every pandas that is newer than itself
+        warnings.simplefilter("ignore")  # Spark and a pandas that is newer than it warn of each other
     with patch.dict(METHODS):
         run_page(page)
 

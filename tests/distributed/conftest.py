@@ -79,7 +79,8 @@ def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[s
     yield known.read_text(), base / "ray-in-use"
     with held(base / "ray-lock"):
         users.write_text(str(int(users.read_text()) - 1))
-    while starts and int(users.read_text() or 1):
+    until = time.monotonic() + 120  # a process that crashed will not leave
+    while starts and int(users.read_text() or 1) and time.monotonic() < until:
         time.sleep(0.2)
     ray.shutdown()
 

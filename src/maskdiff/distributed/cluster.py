@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -92,11 +93,26 @@ def _connect(ray: Any, options: ClusterOptions) -> None:
     # Otherwise Ray writes about its own insides to the terminal.
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     try:
-        ray.init(address=options.address or "local", **quiet, **local)
+        with _silent_start():
+            ray.init(address=options.address or "local", **quiet, **local)
     except (ConnectionError, OSError, ValueError, RuntimeError) as error:
         where = options.address or "this machine"
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise SettingError(f"no Ray cluster at {where} ({reason}). Is it running?", setting="address") from error
+
+
+@contextmanager
+def _silent_start() -> Iterator[None]:
+    """Ray's libraries report their log level to the terminal, past Python; what goes wrong they raise."""
+    sys.stderr.flush()
+    before, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
+        os.close(nowhere)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -86,13 +86,13 @@ class ScoreFiles:
 
     def run(self) -> FilesSummary:
         """Score what is not finished, put parts together, and say what was done."""
-        finished = [file for file in self.files if self._is_complete(file)]
+        finished = {file for file in self.files if self._is_complete(file)}
         decided = not needs_all_rows(self.options)
         if len(finished) < len(self.files):
             _remove_unfinished(self.job.out)
             with connected(self.cluster) as ray:
                 self._score(ray, [part for part in self.parts if not self._is_scored(part, finished)])
-                self._finish(ray, [file for file in self.files if not decided or file not in set(finished)])
+                self._finish(ray, [file for file in self.files if not decided or file not in finished])
             self.manifest.write()
             self._remove_parts()
             _remove_unfinished(self.job.out)
@@ -107,7 +107,7 @@ class ScoreFiles:
         """Whether the results of a file are there."""
         return self.manifest.holds(output_name(file), file) and self._target(file).exists()
 
-    def _is_scored(self, part: FilePart, finished: Sequence[SourceFile]) -> bool:
+    def _is_scored(self, part: FilePart, finished: Collection[SourceFile]) -> bool:
         """Whether a part needs no scoring: its file is finished, or its rows wait to be put together."""
         if not needs_all_rows(self.options) and part.file in finished:
             return True
@@ -172,8 +172,10 @@ class ScoreFiles:
         if self.options.top is not None:
             self._write_highest()
             return
-        parts = {file: [part for part in self.parts if part.file == file] for file in files}
-        waiting = [JoinedFile(of_file) for of_file in parts.values() if not self.job.is_final(of_file[0])]
+        parts: dict[SourceFile, list[FilePart]] = {}
+        for part in self.parts:
+            parts.setdefault(part.file, []).append(part)
+        waiting = [JoinedFile(parts[file]) for file in files if not self.job.is_final(parts[file][0])]
         if not waiting:
             return
         joiner, failed = Joiner(self.job, self._decision(), self.detector.calibration_.scores), list[JoinedFile]()

@@ -7,6 +7,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,7 @@ class Gathering:
         n_rows = sum(numbers)
         if not n_rows:
             raise EmptyTableError(f"{self.rows}: there are no normal rows to learn from.")
-        firsts = [sum(numbers[:at]) for at in range(len(numbers))]
+        firsts = [0, *accumulate(numbers)][:-1]
         text_types = None if recognition is None else recognition.found()
         step = GatherStep(self.job, firsts, sample / n_rows, text_types)
         tables, statistics = list[pa.Table](), None
