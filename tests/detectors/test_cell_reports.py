@@ -10,8 +10,10 @@ import pytest
 
 from maskdiff import TableDetector
 from maskdiff.calibration import CellSelection
+from maskdiff.detectors.cell_repairs import CellRepairs
 from maskdiff.errors import CalibrationError, SettingError
 from maskdiff.explanations import MeantValues, Places
+from maskdiff.explanations.reported_cells import ReportedCells
 
 from ..wrong_cells import PLANTED, WRONG, contract_detector, make_contracts, wrong_cells
 
@@ -238,6 +240,16 @@ def test_reasons_name_the_value_that_a_typo_looks_like_too(shops):
         "Sweden",
         "one letter away from Sweden",
     )
+
+
+def test_beside_a_cell_that_was_changed_one_of_several_likely_values_stays(shops):
+    codes = shops.encoder_.encode(SHOPS.head(1))
+    cells = ReportedCells(np.array([0, 0]), np.array([1, 0]), np.array([9.0, 5.0]), np.array([0.01, 0.01]))
+    for own, stays in ((0.4, True), (0.04, False)):
+        repairs = CellRepairs(cells, np.array([1, 1]), np.array([0.9, 0.6]), at_least=0.5)
+        answers = [lambda codes, here: (np.array([2]), np.array([0.6])), lambda codes, here, own=own: np.array([own])]
+        repairs.apply(SHOPS.head(1), codes, shops.encoder_, *answers)
+        assert repairs.changed.tolist() == [True, not stays]
 
 
 def test_a_look_alike_that_does_not_fit_the_row_is_not_suggested():

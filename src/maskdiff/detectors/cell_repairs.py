@@ -19,6 +19,10 @@ from maskdiff.explanations.reported_cells import ReportedCells
 
 # The code expected in each of these cells given the rest of its row, and its probability.
 Expect = Callable[[Codes, ReportedCells], tuple[NDArray[np.int64], FloatArray]]
+# The probability of the code that is in each of these cells, given the rest of its row.
+OwnProbability = Callable[[Codes, ReportedCells], FloatArray]
+# A cell fits unless the expected value is so many times as likely as its own.
+_TIMES_AS_LIKELY = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +51,13 @@ class CellRepairs:
         self.expected, self.probability = expected.copy(), probability.copy()
         self.changed, self.fits = (np.zeros(len(expected), dtype=np.bool_) for _ in range(2))
 
-    def apply(self, X: Any, codes: Codes, encoder: Any, expect: Expect) -> Any:
+    def apply(self, X: Any, codes: Codes, encoder: Any, expect: Expect, own: OwnProbability) -> Any:
         """A copy of X, whose codes are given, with the cells changed, one of each row at a time."""
         turn = _turns(self.cells)
         for number in range(int(turn.max(initial=-1)) + 1):
             here: IntArray = np.flatnonzero(turn == number)
             if number:
-                here = self._look_again(here, codes, expect)
+                here = self._look_again(here, codes, expect, own)
             here = here[self.probability[here] >= self.at_least]
             row, field, new = self.cells.row[here], self.cells.field[here], self.expected[here]
             X, written = encoder.replaced(X, row, field, new)
@@ -61,13 +65,14 @@ class CellRepairs:
             codes = with_codes(codes, row[written], field[written], new[written])
         return X
 
-    def _look_again(self, here: IntArray, codes: Codes, expect: Expect) -> IntArray:
-        """Those of these cells that still hold something else than what is expected, now that others were changed."""
+    def _look_again(self, here: IntArray, codes: Codes, expect: Expect, own: OwnProbability) -> IntArray:
+        """Those of these cells whose value is still unlikely beside the expected one, now that others were changed."""
         chosen = np.zeros(len(self.changed), dtype=np.bool_)
         chosen[here] = True
         cells = self.cells.take(chosen)
         expected, probability = expect(codes, cells)
         self.fits[here] = expected == codes.values[cells.row, cells.field]
+        self.fits[here] |= _TIMES_AS_LIKELY * own(codes, cells) > probability
         still = ~self.fits[here]
         self.expected[here[still]], self.probability[here[still]] = expected[still], probability[still]
         return here[still]

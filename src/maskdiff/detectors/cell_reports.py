@@ -97,7 +97,7 @@ class CellReports:
         if not 0 <= at_least <= 1:
             raise SettingError(f"at_least, a probability, must lie between 0 and 1; got {at_least}.")
         repairs = CellRepairs(*self._unexpected(X, codes, cells), at_least)
-        fixed = repairs.apply(X, codes, self.encoder_, partial(self.suggested_codes, X))
+        fixed = repairs.apply(X, codes, self.encoder_, partial(self.suggested_codes, X), self.own_probability)
         table = self._listed(X, codes, repairs.cells, repairs.expected, repairs.probability)
         return Repair(fixed, table.assign(changed=repairs.changed, kept_because=repairs.kept_because(self.encoder_)))
 
