@@ -72,6 +72,16 @@ def test_rare_rows_of_a_table_of_copies_are_not_odd(steepness):
     assert not (false_discovery_control(counts.p_values(scores)) <= 0.1).any()
 
 
+def test_frequent_rows_are_normal_however_high_they_score():
+    rng = np.random.default_rng(4)
+    scores = np.concatenate([rng.gamma(4.0, size=2000), np.repeat(400.0, 50), [380.0]])
+    frequent = scores == 400.0
+    alone, known = TailCounts.of(scores), TailCounts.of(scores, frequent=frequent)
+    assert (false_discovery_control(alone.p_values(scores)) <= 0.1)[frequent].all()
+    assert not (false_discovery_control(known.p_values(scores)) <= 0.1).any()
+    assert known.n_odd <= 2 < 50 <= alone.n_odd
+
+
 def test_copies_of_an_odd_row_are_counted_with_it():
     rng = np.random.default_rng(3)
     scores = np.concatenate([rng.gamma(4.0, size=2000), np.repeat([400.0, 410.0, 420.0], [5, 1, 4])])

@@ -8,12 +8,25 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from maskdiff.codes import BoolArray
 from maskdiff.codes.hashes import Hashes
 from maskdiff.errors import InputError
 
 # A row that makes up more of the file than this is no oddity that vouches for itself: its copies are spread over all
 # folds, or those who judge it would never have met what is most common.
 MOST_TOGETHER = 0.01
+# A row with more copies than this share of all rows, and than this number, is another kind of normal row.
+_FREQUENT_SHARE, _FREQUENT = 0.001, 10
+
+
+def are_frequent(keys: Hashes) -> BoolArray:
+    """Which rows have so many copies that they are not odd, however unlike all others they are, shape (N,).
+
+    >>> int(are_frequent(np.repeat([7, 8], [12, 5]).astype(np.uint64)).sum())
+    12
+    """
+    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    return (counts > max(_FREQUENT, _FREQUENT_SHARE * len(keys)))[inverse.reshape(-1)]
 
 
 def spread_frequent(keys: Hashes, most_together: float = MOST_TOGETHER) -> Hashes:

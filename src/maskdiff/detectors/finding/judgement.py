@@ -32,15 +32,21 @@ class Judgement:
 
     @classmethod
     def of(
-        cls, scores: Sequence[FloatArray], contamination: float | str, outlying: FloatArray | None = None
+        cls,
+        scores: Sequence[FloatArray],
+        contamination: float | str,
+        outlying: FloatArray | None = None,
+        frequent: BoolArray | None = None,
     ) -> Judgement:
         """From the scores of each round; the share of odd rows, or "auto"; and p-values of outlying numbers.
+
+        `frequent` rows, (N,), have so many copies that they are normal.
 
         The first round alone treats all rows alike, so that its scores say how many normal rows are among the odd ones.
         """
         score = together(scores)
         n_odd = None if isinstance(contamination, str) else round(contamination * len(score))
-        tail = TailCounts.of(scores[0], n_odd)
+        tail = TailCounts.of(scores[0], n_odd, frequent)
         of_scores = tail.p_values(score)
         alarm_score, p_value = (score, of_scores) if outlying is None else _raised(score, of_scores, outlying)
         odd = OddEstimate.of(tail.n_odd, p_value) if n_odd is None else OddEstimate(n_odd, n_odd, n_odd)

@@ -21,7 +21,7 @@ from maskdiff.calibration.false_discovery import reported
 from maskdiff.codes import BoolArray, FloatArray
 from maskdiff.codes.hashes import Hashes
 from maskdiff.detectors.finding.cross_fit import CrossFit, LearnFolds
-from maskdiff.detectors.finding.folds import check_groups, cut_blocks, cut_folds, spread_frequent
+from maskdiff.detectors.finding.folds import are_frequent, check_groups, cut_blocks, cut_folds, spread_frequent
 from maskdiff.detectors.finding.judgement import Judgement, oddest
 from maskdiff.detectors.finding.tail import OddEstimate
 from maskdiff.errors import InputError, MaskdiffWarning, SettingError
@@ -81,6 +81,11 @@ class RowTies:
     keys: Hashes
     grouped: bool = False
     rank: NDArray[np.int64] | None = None
+
+    @property
+    def frequent(self) -> BoolArray | None:
+        """Which rows have many copies, shape (N,); not known where keys are those of groups."""
+        return None if self.grouped else are_frequent(self.keys)
 
     def folds(self, n_folds: int, seed: int) -> NDArray[np.int8]:
         """The fold of each row."""
@@ -160,6 +165,7 @@ def search(
     _check_number(n)
     numbers_of_folds = (_FOLDS_OF_SMALL if n <= _SMALL else _FOLDS)[:most_rounds]
     sampled, outlying = _sample(n, options.most_learned, detector.seed), detector._outlying(batches)
+    frequent = ties.frequent
     rounds: list[BoolArray] = []
     scores: list[FloatArray] = []
     judgement = Judgement.of([np.zeros(n)], 0.0)
@@ -173,7 +179,7 @@ def search(
         if number == 1 or not detector.judges_cells:
             first_round = cross_fit
         scores.append(cross_fit.scores(batches, part))
-        judgement = Judgement.of(scores, options.contamination, outlying)
+        judgement = Judgement.of(scores, options.contamination, outlying, frequent)
     aside = oddest(judgement.alarm_score, judgement.odd.number)
     alarm = reported(judgement.p_value, options.false_discovery_rate)
     return Found(cross_fit, first_round, tuple(scores), tuple(rounds), judgement, alarm, aside, sampled, options)

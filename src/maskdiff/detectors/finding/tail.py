@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.calibration.false_discovery import reported
-from maskdiff.codes import FloatArray
+from maskdiff.codes import BoolArray, FloatArray
 
 # From where to where the scores are fitted, as shares of all rows, and at how many points. Where the tail is more than
 # so many times heavier by the first bulk than by the second, odd rows are so many that they are in it.
@@ -127,9 +127,10 @@ class DistinctScores:
         """How many units the rows with the highest scores are, at most so many rows."""
         return n_rows if self.counts_rows else int(np.searchsorted(self._rows_from_top, n_rows, side="right"))
 
-    def n_rows(self, n_units: int) -> int:
-        """How many rows so many units are, those with the highest scores."""
-        return n_units if self.counts_rows or not n_units else int(self._rows_from_top[n_units - 1])
+    def in_top(self, n_units: int) -> BoolArray:
+        """Which rows the distinct scores are that are highest, so many, shape (n,)."""
+        top: BoolArray = self.place >= len(self.values) - n_units
+        return top
 
     @property
     def _rows_from_top(self) -> NDArray[np.int64]:
@@ -147,10 +148,11 @@ class TailCounts:
     normal: FloatArray
 
     @classmethod
-    def of(cls, scores: FloatArray, n_odd: int | None = None) -> TailCounts:
+    def of(cls, scores: FloatArray, n_odd: int | None = None, frequent: BoolArray | None = None) -> TailCounts:
         """From the scores of all rows, each by models that did not see it; NaN where there is no evidence.
 
-        `n_odd` is how many rows are odd, where that is known.
+        `n_odd` is how many rows are odd, where that is known. `frequent` rows, (N,), have so many copies that they are
+        normal, whatever their scores.
         """
         judged, normal = np.flatnonzero(~np.isnan(scores)), np.ones(len(scores))
         if not len(judged):
@@ -165,8 +167,12 @@ class TailCounts:
         chances = np.ones(len(distinct.values))
         chances[len(chances) - len(upper.values) :] = upper.chances(upper.expected(ordered, counted), given)
         normal[judged] = chances[distinct.place]
-        standing_out = min(distinct.n_rows(number), int(MOST_ODD * len(judged)))
-        return cls(standing_out if n_odd is None else n_odd, normal)
+        if frequent is not None:
+            normal[frequent] = 1.0
+        if n_odd is not None:
+            return cls(n_odd, normal)
+        standing_out = number if distinct.counts_rows else _rare(distinct.in_top(number), judged, frequent)
+        return cls(min(standing_out, int(MOST_ODD * len(judged))), normal)
 
     def p_values(self, scores: FloatArray) -> FloatArray:
         """Which share of the normal rows is expected to score at least as high as each of the same rows, (N,)."""
@@ -228,6 +234,11 @@ class UpperScores:
         normal = np.maximum.accumulate(above - np.maximum.accumulate(odd))
         chances: FloatArray = np.diff(normal, prepend=0.0)[::-1] / self.counts
         return chances
+
+
+def _rare(chosen: BoolArray, judged: NDArray[np.int64], frequent: BoolArray | None) -> int:
+    """How many of the rows chosen, among those judged, are not frequent."""
+    return int(chosen.sum() if frequent is None else (chosen & ~frequent[judged]).sum())
 
 
 def _beyond_equal(ordered: FloatArray, bulk: tuple[float, float]) -> tuple[float, float]:
