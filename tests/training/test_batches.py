@@ -62,6 +62,19 @@ def test_the_mean_size_says_how_many_batches_a_pass_takes():
     assert batches_of(codes).mean_size == 32
 
 
+def test_a_pass_shows_one_window_of_each_long_row():
+    codes = windows_of([[number] * 150 for number in range(40)] + [[40 + number] * 9 for number in range(20)], SCHEMA)
+    batches = batches_of(codes, size=8, tokens=512)
+    assert (len(codes), batches.n_rows) == (40 * 3 + 20, 60)
+    starts = set()
+    for _ in range(20):
+        chosen = batches._pass()
+        assert sorted(codes.row[chosen]) == list(range(60))
+        starts |= set(codes.start[chosen][codes.row[chosen] == 3].tolist())
+    assert len(starts) == 3
+    assert batches_of(codes, size=8).n_rows == len(codes)
+
+
 def test_tables_know_no_tokens():
     batches = batches_of(random_codes(50, [3, 4]), size=20, tokens=8)
     assert batches.mean_size == 20

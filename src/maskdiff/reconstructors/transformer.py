@@ -182,10 +182,15 @@ class TransformerReconstructor(TokenReconstructor):
     uses_level: bool = False
     positions: Positions = "rotary"
     longest: int = 512
-    cutoffs: tuple[int, ...] = ()
+    cutoffs: tuple[int, ...] = (512, 2048, 8192)
     training: Training = field(
         default_factory=lambda: Training(
-            Steps(3000, most_epochs=20), batch_size=64, learning_rate=2e-3, look_every=250, warmup=0.1
+            Steps(4500, most_epochs=10),
+            batch_size=64,
+            learning_rate=2e-3,
+            look_every=250,
+            warmup=0.1,
+            batch_tokens=2048,
         )
     )
 

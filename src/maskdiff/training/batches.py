@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Generator, Tensor
 
 from maskdiff.codes import Codes
-from maskdiff.codes.windows import narrowed
+from maskdiff.codes.windows import Windows, narrowed
 from maskdiff.masking import MaskedViews, RowBatch, Schedule, as_rows
 from maskdiff.objectives import Objective
 
@@ -20,7 +21,8 @@ from maskdiff.objectives import Objective
 class ShuffledBatches:
     """Rows in random order, pass after pass; every batch is full. Token rows of about the same length go together.
 
-    A batch holds `size` rows, or fewer where these are so long that they have more than `tokens` tokens with padding.
+    With `tokens` a batch holds `size` rows, or fewer where these have more than so many tokens with padding; and of a
+    row cut into several windows, each pass shows one, drawn at random: long rows take no more steps than short ones.
     The rows stay codes of one or two bytes until they are drawn: as tensors, millions of them would not fit.
     """
 
@@ -28,7 +30,12 @@ class ShuffledBatches:
         self, codes: Codes, size: int, device: torch.device, generator: Generator, *, tokens: int | None = None
     ) -> None:
         self.codes = codes
-        self.wanted, self.size = size, min(size, len(codes))
+        # Where the windows of each row begin, and how many there are.
+        self.windows: tuple[Tensor, Tensor] | None = None
+        if isinstance(codes, Windows) and tokens is not None:
+            first, n_windows = np.unique(codes.row, return_index=True, return_counts=True)[1:]
+            self.windows = torch.from_numpy(first), torch.from_numpy(n_windows)
+        self.wanted, self.size = size, min(size, self.n_rows)
         self.tokens = tokens
         self.device = device
         self.generator = generator
@@ -40,18 +47,32 @@ class ShuffledBatches:
         """Rows in a batch, on average over a pass."""
         if self.lengths is None or self.tokens is None:
             return self.wanted
-        lengths, counts = (found.tolist() for found in self.lengths.unique(return_counts=True))
+        drawn = self.lengths if self.windows is None else self.lengths[self.windows[0]]  # those of a row are alike
+        lengths, counts = (found.tolist() for found in drawn.unique(return_counts=True))
         parts = (n / self._rows_of(length, self.wanted) for length, n in zip(lengths, counts, strict=True))
-        return max(1, round(len(self.codes) / float(sum(parts))))
+        return max(1, round(self.n_rows / float(sum(parts))))
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows a pass shows."""
+        return len(self.codes) if self.windows is None else len(self.windows[0])
 
     def next(self) -> RowBatch:
         if len(self.order) < self.size:
-            order = torch.cat([self.order, torch.randperm(len(self.codes), generator=self.generator)])
+            order = torch.cat([self.order, self._pass()])
             self.order = order if self.lengths is None else self._by_length(order)
         # The first row of a batch is its longest.
         size = self.size if self.lengths is None else self._rows_of(int(self.lengths[self.order[0]]), self.size)
         chosen, self.order = self.order[:size], self.order[size:]
         return as_rows(narrowed(self.codes.take(chosen.numpy())), device=self.device)
+
+    def _pass(self) -> Tensor:
+        """All rows in random order, of each one a window."""
+        rows = torch.randperm(self.n_rows, generator=self.generator)
+        if self.windows is None or self.n_rows == len(self.codes):
+            return rows
+        first, n_windows = (of_rows[rows] for of_rows in self.windows)
+        return first + (torch.rand(len(rows), generator=self.generator) * n_windows).long()
 
     def _rows_of(self, longest: int, most: int) -> int:
         """How many rows a batch holds whose longest has this many tokens."""

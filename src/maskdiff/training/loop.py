@@ -73,7 +73,7 @@ def train(
     held_out_loss = _held_out_loss(held_out, objective, schedule, seed, device) if wanted else None
     eager_step = _TrainingStep(network, optimiser, objective, schedule)
     take_step = eager_step if record is None else replay_packed(eager_step, record, codes, device)
-    n_steps = settings.stop.steps(len(codes), batches.mean_size)
+    n_steps = settings.stop.steps(batches.n_rows, batches.mean_size)
     run = "" if checkpoint is None else run_name(network, codes, device, settings, objective, schedule, seed)
     with _drawing(network, seed, device) as dropout, side_stream(device), _threads_for(network, device):
         state = RunState(network, average, optimiser, batches, device, dropout)

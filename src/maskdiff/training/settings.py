@@ -114,8 +114,8 @@ class Training(Parameters):
     """How a network is trained: AdamW, batches, when to stop, and the decay of the averaged weights (0: none).
 
     With `warmup` above 0 the learning rate rises over that share of the steps, then falls along a cosine to nothing.
-    Of token rows a batch holds at most about `batch_tokens` tokens (None: any number), so that a step on long rows
-    takes no longer than one on short rows.
+    Of token rows a batch holds at most about `batch_tokens` tokens (None: any number), and a pass shows one window of
+    each row, so that neither a step nor a pass takes longer on long rows.
     """
 
     stop: StopRule = field(default_factory=Steps)
