@@ -185,7 +185,7 @@ class TransformerReconstructor(TokenReconstructor):
     cutoffs: tuple[int, ...] = (512, 2048, 8192)
     training: Training = field(
         default_factory=lambda: Training(
-            Steps(4500, most_epochs=10),
+            Steps(4500, most_epochs=20),
             batch_size=64,
             learning_rate=2e-3,
             look_every=250,
