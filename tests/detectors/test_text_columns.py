@@ -169,6 +169,18 @@ def test_a_small_table_is_cross_fitted_with_its_texts(odd: pd.DataFrame) -> None
     assert (detector.contributions(odd)[1:].argmax(axis=1) == 2).all()
 
 
+def test_texts_count_as_much_as_the_other_sources_on_average() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TextColumnWarning)
+        detector = TableDetector(probes=ProbeGrid((0.5,), 1)).fit(claims(40, 0))
+    weights: dict[str, float] = {}
+    for term in detector.evidence_.terms:
+        weights[term.source] = weights.get(term.source, 0.0) + term.weight
+    text = weights.pop("texts")
+    assert set(weights) == {"reconstructor", "kernel", "neighbours"}
+    assert text == pytest.approx(sum(weights.values()) / 3)
+
+
 def test_odd_notes_are_found_in_a_file_nobody_labelled(odd: pd.DataFrame) -> None:
     odd = odd[1:]  # of few rows nobody can tell what contradicts what
     rows = pd.concat([claims(200, 0), odd], ignore_index=True)

@@ -23,8 +23,8 @@ from maskdiff.explanations.shading import Piece, excerpt, shade, strengths, to_p
 if TYPE_CHECKING:
     from maskdiff.detectors.verdicts import Verdicts
 
-# The name of the source of evidence, and how much it counts, as a part of what all others count together.
-TEXTS, TEXT_WEIGHT = "texts", 2 / 3
+# The name of the source of evidence.
+TEXTS = "texts"
 # From more texts nothing more is learned about a language.
 MOST_LEARNED = 20_000
 # About so many characters of a text are shown among the reasons for an alarm.
@@ -89,13 +89,17 @@ class TextEvidence:
     def _with_texts(
         self, evidence: Evidence, codes: Codes, choices: Mapping[str, TextChoice], *, in_nats: bool
     ) -> Evidence:
-        """The same evidence, and what the texts say: in nats a text counts as one of the row's cells."""
+        """The same evidence, and what the texts say: in nats a text counts as one of the row's cells.
+
+        Otherwise texts are one more source, and count as much as the others do on average.
+        """
         if not choices:
             return evidence
         if in_nats:
             term = EvidenceTerm(TEXTS, "mean", scale=len(codes.schema) / len(choices))
         else:
-            term = EvidenceTerm(TEXTS, "mean", weight=TEXT_WEIGHT * sum(one.weight for one in evidence.terms))
+            weight = sum(one.weight for one in evidence.terms) / len(evidence.sources)
+            term = EvidenceTerm(TEXTS, "mean", weight=weight)
         sources = {**evidence.sources, TEXTS: TextColumns.of(codes, choices)}
         return replace(evidence, sources=sources, terms=(*evidence.terms, term))
 
