@@ -61,7 +61,7 @@ def _section(path: tuple[str, ...], command: Any) -> Iterator[str]:
     yield f"```\nmaskdiff {' '.join(path)} {wanted}{' ' if wanted else ''}[OPTIONS]\n```\n"
     rows = [f"| {_usage(one)} | {_cell(one)} |" for one in command.params if not getattr(one, "hidden", False)]
     if rows:
-        yield "\n".join(["| | |", "|---|---|", *rows]) + "\n"
+        yield "\n".join(["| option | meaning |", "|---|---|", *rows]) + "\n"
 
 
 def _metavar(one: Any) -> str:
