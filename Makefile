@@ -12,11 +12,11 @@ STAMP := $(VENV)/.installed
 AXE := $(VENV)/node_modules/axe-core/axe.min.js
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test browser check docs bench clean
+.PHONY: help install demo test test-lowest browser check docs bench clean
 .DELETE_ON_ERROR:
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
 
 install: $(STAMP) ## create .venv and install maskdiff with its development tools
 
@@ -28,6 +28,17 @@ demo: $(STAMP) ## generate claims, find the odd ones, then learn from normal one
 # switched off: every worker and every command that a test starts would compile all modules anew.
 test: $(STAMP) $(AXE) ## run the tests, doctests and the code in README and docs (ARGS="-k word")
 	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=25 $(ARGS)
+
+# The rooms that read data and learn, with the lowest versions of all libraries that pyproject.toml names. Left out are
+# UUIDs in Arrow tables and whole numbers beyond any float, which fail with the lowest pyarrow and pandas.
+LOWEST := tests/detectors/test_tables.py tests/encoders/table tests/io/test_csv.py tests/io/test_excel.py \
+	tests/test_storage.py
+test-lowest: ## run the tests of reading and learning with the lowest versions, in .venv-lowest
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip install --quiet --constraint constraints-lowest.txt \
+		--editable . pytest pytest-xdist hypothesis sybil polars openpyxl
+	OMP_NUM_THREADS=1 $(VENV)-lowest/bin/python -m pytest -n $(WORKERS) $(LOWEST) \
+		-k 'not uuids and not test_infinite_values_at_fit' $(ARGS)
 
 # The pages are tested in a real browser where there is one; without it those tests are skipped.
 browser: $(AXE) ## install Chromium for the browser tests where this machine allows it (Debian, as root)
@@ -55,7 +66,7 @@ bench: $(STAMP) ## measure the detectors on the data sets in DATA (make bench DA
 	$(BIN)/maskdiff bench tables --data "$(DATA)" --methods ours $(ARGS)
 
 clean: ## remove .venv, caches and build outputs
-	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lowest build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	rm -rf src/*.egg-info
 	find src tests examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
 

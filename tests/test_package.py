@@ -11,6 +11,7 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+import tomllib
 import venv
 from pathlib import Path
 
@@ -55,6 +56,15 @@ def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = ["--no-deps", "--no-index", "--no-compile", "--force-reinstall", "--quiet"]
     run(str(python), "-m", "pip", "install", "--prefix", str(home), *options, str(wheel), cwd=home)
     return home / "bin"
+
+
+def test_the_lowest_versions_are_those_that_the_package_allows() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    allowed = dict(line.split(">=") for line in project["dependencies"])
+    pins = [line for line in (ROOT / "constraints-lowest.txt").read_text().splitlines() if "==" in line]
+    pinned = {name.lower(): version for name, version in (line.split("==") for line in pins)}
+    assert pinned.keys() == allowed.keys()
+    assert [name for name in allowed if not f"{pinned[name]}.0".startswith(f"{allowed[name]}.")] == []
 
 
 def test_the_wheel_and_the_source_distribution_are_named_by_the_one_version(built: Path) -> None:
