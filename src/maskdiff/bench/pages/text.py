@@ -136,7 +136,7 @@ def text_page(records: RecordFolder) -> list[str]:
             "maskdiff bench text --data DIR --embedder all-MiniLM-L6-v2/ --methods default+all-MiniLM-L6-v2 \\",
             "    --out results/text.jsonl",
         ),
-        f"Measured on {places(own)}.",
+        f"Measured on {places(own)}. {records.note('text')}".rstrip(),
         quality(own),
         alarms(own),
         aggregates(own),
