@@ -72,8 +72,11 @@ def far(table: pd.DataFrame) -> str:
 def not_in_the_paper(table: pd.DataFrame, sets: list[str]) -> str:
     """The sets without published values."""
     cells = {(line["method"], line["set"], line["metric"]): line["mean"] for line in table.to_dict("records")}
-    methods = sorted(table["method"].unique(), key=lambda name: -cells[name, sets[0], "roc_auc"])
-    lines = [[name, *(pair(*(cells[name, one, metric] for metric in METRICS)) for one in sets)] for name in methods]
+    methods = sorted(table["method"].unique(), key=lambda name: -cells.get((name, sets[0], "roc_auc"), 0.0))
+    lines = []
+    for name in methods:
+        pairs = [[cells[key] for metric in METRICS if (key := (name, one, metric)) in cells] for one in sets]
+        lines.append([name, *(pair(*found) if found else "not run" for found in pairs)])
     return section("Sets that are not in the paper", "ROC / PR.", grid(["method", *sets], lines))
 
 
