@@ -1,11 +1,10 @@
-"""One Ray cluster for the whole run, however many processes run the tests, and a stand-in that needs none."""
+"""One Ray cluster for all tests of a process, and a stand-in that needs none."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -59,29 +58,15 @@ def held(lock: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """The address of the cluster, and a file to lock it with; the process that started it is the last to leave."""
+    """The address of this process's cluster, and a file by which processes take turns in using theirs."""
     pytest.importorskip("ray", reason="Ray is not installed")
     from maskdiff.distributed.cluster import import_ray
 
     ray, base = import_ray(), tmp_path_factory.getbasetemp()
     base = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
-    known, users = base / "ray-address", base / "ray-users"
-    with held(base / "ray-lock"):
-        starts = not known.exists()
-        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-        if starts:
-            limits = {"num_cpus": 2, "include_dashboard": False, "object_store_memory": 2 * 10**8}
-            ray.init(address="local", **limits, **quiet)
-            known.write_text(ray.get_runtime_context().gcs_address)
-        else:
-            ray.init(address=known.read_text(), **quiet)
-        users.write_text(str(int(users.read_text() if users.exists() else 0) + 1))
-    yield known.read_text(), base / "ray-in-use"
-    with held(base / "ray-lock"):
-        users.write_text(str(int(users.read_text()) - 1))
-    until = time.monotonic() + 120  # a process that crashed will not leave
-    while starts and int(users.read_text() or 1) and time.monotonic() < until:
-        time.sleep(0.2)
+    limits = {"num_cpus": 2, "include_dashboard": False, "object_store_memory": 2 * 10**8}
+    ray.init(address="local", log_to_driver=False, logging_level="ERROR", **limits)
+    yield ray.get_runtime_context().gcs_address, base / "ray-in-use"
     ray.shutdown()
 
 
