@@ -15,6 +15,8 @@ import pandas as pd
 import pytest
 from hypothesis import settings
 
+from .browsing import launched
+
 # Tests never measure time, and a failure seen once is seen again.
 settings.register_profile("maskdiff", deadline=None, derandomize=True, max_examples=30)
 settings.load_profile("maskdiff")
@@ -33,6 +35,13 @@ def make_connections(n: int, seed: int) -> pd.DataFrame:
     typical = np.array([TYPICAL_BYTES[s] for s in service])
     amount = np.round(typical * rng.lognormal(sigma=0.3, size=n)).astype(np.int64)
     return pd.DataFrame({"protocol": protocol, "service": service, "flag": flag, "bytes": amount})
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[object]:
+    """One for the pages of report and service: the driver can be started only once in a process."""
+    with launched() as browser:
+        yield browser
 
 
 @pytest.fixture

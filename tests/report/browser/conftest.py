@@ -10,7 +10,7 @@ import pytest
 
 from maskdiff.report import write_report
 
-from ...browsing import PATIENCE, launched
+from ...browsing import PATIENCE
 from ..pages import WHEN
 from ..samples import (
     SPAM,
@@ -21,12 +21,6 @@ from ..samples import (
     text_detector,
 )
 from .lists import WIDE
-
-
-@pytest.fixture(scope="package")
-def browser() -> Iterator[Any]:
-    with launched() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="package")

@@ -10,17 +10,11 @@ import pytest
 
 from maskdiff.client import Client
 
-from ...browsing import PATIENCE, launched
+from ...browsing import PATIENCE
 from ...conftest import make_connections
 from ..running import Running
 
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
-
-
-@pytest.fixture(scope="package")
-def browser() -> Iterator[Any]:
-    with launched() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="package")
