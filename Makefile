@@ -1,7 +1,7 @@
 # Each verb sets up what it needs: a virtual environment in .venv, made once and again when the pins change.
 
 PYTHON ?= python3
-WORKERS ?= 2
+WORKERS ?= 3
 DATA ?= $(MASKDIFF_DATA)
 ARGS ?=
 
@@ -23,9 +23,10 @@ install: $(STAMP) ## create .venv and install maskdiff with its development tool
 demo: $(STAMP) ## generate claims, find the odd ones, then learn from normal ones; with reasons
 	$(BIN)/maskdiff demo $(ARGS)
 
-# One thread per worker: two workers with a torch pool each would fight over the same cores. A worker takes tests that
-# follow each other, so that fixtures of a module are mostly made once. Compiled files are kept even where that is
-# switched off: every worker and every command that a test starts would compile all modules anew.
+# Three workers keep two cores busy, since tests of pages, servers and clusters mostly wait; with one thread each, for
+# torch's pools would fight over the same cores. A worker takes tests that follow each other, so that fixtures of a module
+# are mostly made once. Compiled files are kept even where that is switched off: every worker and every command that a
+# test starts would compile all modules anew.
 test: $(STAMP) $(AXE) ## run the tests, doctests and the code in README and docs (ARGS="-k word")
 	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=25 $(ARGS)
 
