@@ -64,6 +64,8 @@ def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[s
 
     ray, base = import_ray(), tmp_path_factory.getbasetemp()
     base = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+    # Ray's workers step back behind other processes, and would wait for all other tests to end.
+    os.environ.setdefault("RAY_worker_niceness", "0")
     limits = {"num_cpus": 2, "include_dashboard": False, "object_store_memory": 2 * 10**8}
     ray.init(address="local", log_to_driver=False, logging_level="ERROR", **limits)
     yield ray.get_runtime_context().gcs_address, base / "ray-in-use"

@@ -91,7 +91,10 @@ def _run_copy(folder: Path, job: str, handle: int) -> NoReturn:
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         service = socket.socket(fileno=handle)
-        service.sendall(f"{os.getpid()}\n".encode())
+        try:
+            service.sendall(f"{os.getpid()}\n".encode())
+        except OSError:  # the service no longer waits for this job
+            os._exit(_ORPHAN)
         threading.Thread(target=_end_with, args=(service,), daemon=True).start()
         run_job(Workspace(folder), job)
         status = 0
