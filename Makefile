@@ -1,7 +1,7 @@
 # Each verb sets up what it needs: a virtual environment in .venv, made once and again when the pins change.
 
 PYTHON ?= python3
-WORKERS ?= 3
+WORKERS ?= 2
 DATA ?= $(MASKDIFF_DATA)
 ARGS ?=
 
@@ -12,7 +12,7 @@ STAMP := $(VENV)/.installed
 AXE := $(VENV)/node_modules/axe-core/axe.min.js
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-lowest browser check docs bench clean
+.PHONY: help install demo test test-ray test-lowest browser check docs bench clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -23,12 +23,15 @@ install: $(STAMP) ## create .venv and install maskdiff with its development tool
 demo: $(STAMP) ## generate claims, find the odd ones, then learn from normal ones; with reasons
 	$(BIN)/maskdiff demo $(ARGS)
 
-# Three workers keep two cores busy, since tests of pages, servers and clusters mostly wait; with one thread each, for
-# torch's pools would fight over the same cores. A worker takes tests that follow each other, so that fixtures of a module
-# are mostly made once. Compiled files are kept even where that is switched off: every worker and every command that a
-# test starts would compile all modules anew.
+# One thread per worker: two workers with a torch pool each would fight over the same cores. A worker takes tests that
+# follow each other, so that fixtures of a module are mostly made once. Compiled files are kept even where that is
+# switched off: every worker and every command that a test starts would compile all modules anew. Of the tests on a real
+# Ray cluster only one is run here, the rest by `make test-ray`: they start dozens of processes, for two minutes.
 test: $(STAMP) $(AXE) ## run the tests, doctests and the code in README and docs (ARGS="-k word")
-	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=25 $(ARGS)
+	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=25 -m "not ray or smoke" $(ARGS)
+
+test-ray: $(STAMP) ## run the tests that kill workers, drivers and nodes of a real Ray cluster
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m ray tests/distributed $(ARGS)
 
 # The rooms that read data and learn, with the lowest versions of all libraries that pyproject.toml names. Left out are
 # UUIDs in Arrow tables and whole numbers beyond any float, which fail with the lowest pyarrow and pandas.

@@ -123,5 +123,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "shared_cluster" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.ray)
-    # First, so that one worker runs them all on one cluster: the others take over what is last in its list.
-    items.sort(key=lambda item: item.get_closest_marker("ray") is None)
