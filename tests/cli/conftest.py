@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from .messages import ODD, QUICK, messages, sessions, write_csv, write_lines
+from .messages import HASTY, ODD, QUICK, messages, sessions, write_csv, write_lines
 from .running import call
 
 SERVICES = {"tcp": ("http", "smtp", "ftp"), "udp": ("dns", "ntp"), "icmp": ("echo",)}
@@ -70,7 +70,7 @@ def inbox(tmp_path_factory: pytest.TempPathFactory) -> Path:
     new = [*messages(20, 2), *ODD]
     lines: list[list[object]] = [[f"m{i}", text, int(i >= 20)] for i, text in enumerate(new)]
     write_csv(folder / "new.csv", ["id", "message", "y"], lines)
-    said = call("fit", folder / "normal.csv", "--text", "message", "-o", folder / "text.maskdiff", *QUICK)
+    said = call("fit", folder / "normal.csv", "--text", "message", "-o", folder / "text.maskdiff", *HASTY, "150")
     assert said.status == 0, said.err
     logs = [{"block": i, "events": events} for i, events in enumerate(sessions(300, 1))]
     write_lines(folder / "normal.jsonl", logs)

@@ -77,9 +77,10 @@ def test_a_mistake_is_named_in_one_line_with_status_2(mistake, home, model):
 
 def test_a_mistake_is_one_line_from_the_real_command_too(home, model):
     """Threads that still read ahead used to abort the process on its way out, more often than not."""
-    said = run("explain", model, home / "new.csv", "--row", "999")
-    assert said.is_refusal, said
-    assert said.out == ""
+    for _ in range(2):
+        said = run("explain", model, home / "new.csv", "--row", "999")
+        assert said.is_refusal, said
+        assert said.out == ""
 
 
 def test_a_fault_of_ours_has_status_1_and_debug_shows_where(home, model, monkeypatch):

@@ -215,7 +215,7 @@ def test_one_megabyte_of_text_is_scored_whole_and_shown_in_parts(inbox, tmp_path
     table = scored(inbox / "text.maskdiff", tmp_path / "x.csv", "--explain", "1")
     assert table["anomaly_score"].notna().all()
     assert table["message"][0] == text
-    assert table["reason_1_value"][0] in (*text[:100].split(), "zoo", LONG[:64], LONG[64:])
+    assert table["reason_1_value"][0] == "zoo"
     assert call("report", inbox / "text.maskdiff", tmp_path / "x.csv", "-o", tmp_path / "r.html").status == 0
     assert (tmp_path / "r.html").stat().st_size < 300_000
     said = call("explain", inbox / "text.maskdiff", tmp_path / "x.csv", "--row", "1")

@@ -22,8 +22,15 @@ def in_order(cluster):
     context.execution_options.preserve_order = False
 
 
-def test_a_dataset_is_scored_as_on_one_machine(in_order, detector, inputs, tmp_path) -> None:
-    options = ScoreOptions(explain=2, false_discovery_rate=0.5, only_anomalies=True, top=4)
+@pytest.mark.parametrize(
+    "options",
+    [
+        ScoreOptions(explain=2),
+        ScoreOptions(false_discovery_rate=0.5, only_anomalies=True, top=4),
+    ],
+    ids=["all rows", "highest discoveries"],
+)
+def test_a_dataset_is_scored_as_on_one_machine(in_order, detector, inputs, tmp_path, options) -> None:
     score_file(detector, str(inputs), str(tmp_path / "expected.parquet"), options)
     dataset = in_order.data.read_parquet(str(inputs))
     found = distributed.score(detector, dataset, options, cluster=distributed.ClusterOptions(workers=1)).to_pandas()
