@@ -58,6 +58,16 @@ def test_shares_are_taken_of_the_rows_they_belong_to(folder: Path) -> None:
     assert "| bank | default | 1000 | 15.40 ± 20.65 | 1 of 2 |" in page
 
 
+def test_anomalies_of_the_table_itself_have_a_section_and_no_part_in_what_was_planted(folder: Path) -> None:
+    rows = {"planted": {"tampered": PLANTED | {"right": None, "right_first": None}}, "n_normal": 9, "n_calibration": 99}
+    with (folder / "cells.jsonl").open("a") as file:
+        file.write(json.dumps(made("claims", "default", 0, false_alarms={"0.01": 0}, **rows)) + "\n")
+    page = "\n\n".join(cells_page(RecordFolder(folder)))
+    own = page.split("## Not planted: the table's own anomalies")[1]
+    assert "| claims | default | 50.0 | 90.0 | 90.0 | 99.0 | 75.0 | 90.0 |  |\n" in own
+    assert "named first: contradiction 50.0% (90.0%), another row's value 25.0% (90.0%)." in page
+
+
 def test_files_are_ranked_by_share_and_reported_cells_are_shown_where_there_are_any(folder: Path) -> None:
     page = "\n\n".join(cells_page(RecordFolder(folder)))
     assert "| bank | counts of pairs |  | 75.0 / 50.0 |  |" in page
@@ -68,9 +78,9 @@ def test_files_are_ranked_by_share_and_reported_cells_are_shown_where_there_are_
 def test_the_cost_of_single_cells_is_that_beside_the_score_alone(folder: Path) -> None:
     size = {"rows": 10_000, "columns": 17, "threads": 2}
     timed = [
-        made("10000 x 17", "whole-grid", 0, score_seconds=20.0, **size),
-        made("10000 x 17", "whole-grid-cells", 0, score_seconds=23.0, **size),
-        made("500 x 17", "whole-grid", 0, score_seconds=1.0, **size | {"rows": 500}),
+        made("10000 x 17", "whole-grid", 0, score_processor_seconds=20.0, **size),
+        made("10000 x 17", "whole-grid-cells", 0, score_processor_seconds=23.0, **size),
+        made("500 x 17", "whole-grid", 0, score_processor_seconds=1.0, **size | {"rows": 500}),
     ]
     (folder / "cell-cost.jsonl").write_text("".join(json.dumps(each) + "\n" for each in timed))
     page = "\n\n".join(cells_page(RecordFolder(folder)))

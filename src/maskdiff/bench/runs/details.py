@@ -1,4 +1,7 @@
-"""What a record of our own detectors says beyond the metrics: alarms among normal rows, and each term of evidence."""
+"""What a record of our own detectors says beyond the metrics: alarms among normal rows, and each term of evidence.
+
+Terms are those of the whole grid, whatever the effort: a row that only got a first look has none.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from maskdiff.cascade import FULL
 from maskdiff.codes import FloatArray
 from maskdiff.detectors import Verdicts
 
@@ -22,7 +26,7 @@ def scores_and_verdicts(detector: Any, X: Any) -> tuple[FloatArray, Verdicts | N
     return verdicts.anomaly_score, verdicts
 
 
-def details(detector: Any, scores: FloatArray, verdicts: Verdicts | None, y: NDArray[Any]) -> dict[str, Any]:
+def details(detector: Any, X: Any, scores: FloatArray, verdicts: Verdicts | None, y: NDArray[Any]) -> dict[str, Any]:
     """How many normal rows would be alarms at each rate; the metrics of the first term, the first two, and so on.
 
     A detector that has a method `details` says itself what is worth keeping.
@@ -36,12 +40,13 @@ def details(detector: Any, scores: FloatArray, verdicts: Verdicts | None, y: NDA
         "false_alarms": {str(rate): int((p_value <= rate).sum()) for rate in RATES},
         "anomalies_found": {str(rate): float((found_at <= rate).mean()) for rate in RATES},
     }
-    terms = detector.evidence_.terms
-    # Rows that only got a first look have no terms of their own.
-    if len(terms) > 1 and verdicts.by_term is not None and not np.isnan(verdicts.by_term).any():
+    terms, by_term = detector.evidence_.terms, verdicts.by_term
+    if len(terms) > 1 and by_term is not None:
+        if np.isnan(by_term).any():  # rows that only got a first look have no terms of their own
+            by_term = detector.with_effort(FULL).judge(X).by_term
         names = [f"{term.source} {term.aggregate}" for term in terms]
-        found["kinds"] = dict(zip(names, map(_ranked(y), verdicts.by_term.T), strict=True))
-        found["added_up"] = dict(zip(names, map(_ranked(y), np.cumsum(verdicts.by_term, axis=1).T), strict=True))
+        found["kinds"] = dict(zip(names, map(_ranked(y), by_term.T), strict=True))
+        found["added_up"] = dict(zip(names, map(_ranked(y), np.cumsum(by_term, axis=1).T), strict=True))
     return found
 
 

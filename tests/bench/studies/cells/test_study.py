@@ -11,14 +11,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from maskdiff.bench.runs import sets
+from maskdiff.bench.runs.measure import Run
 from maskdiff.bench.runs.records import read_records
+from maskdiff.bench.studies.cells import tables
 from maskdiff.bench.studies.cells.frequency import FrequencyRule
 from maskdiff.bench.studies.cells.methods import CELL_METHODS
 from maskdiff.bench.studies.cells.outlier_tree import OutlierTrees
 from maskdiff.bench.studies.cells.pair_rule import PairRule
-from maskdiff.bench.studies.cells.study import PlantedCells
+from maskdiff.bench.studies.cells.study import PlantedCells, execute_cells
 from maskdiff.bench.studies.cells.tables import learned_and_unseen, names_of_tables, normal_rows
 from maskdiff.cli import main
+from maskdiff.datasets import make_claims
 from maskdiff.errors import MissingExtraError, SettingError
 
 SAYS = {"cat": "meow", "dog": "woof", "cow": "moo"}
@@ -68,6 +72,23 @@ def test_a_table_is_measured_with_errors_in_unseen_rows_and_in_files_of_each_sha
         PlantedCells(part="rows")
     with pytest.raises(SettingError, match="write it as bank"):
         PlantedCells().set_names(["bank+two%"])
+
+
+def test_the_anomalies_of_claims_are_measured_by_the_cells_that_were_tampered_with(
+    monkeypatch: pytest.MonkeyPatch, pets: Path
+) -> None:
+    for module in (sets, tables):
+        monkeypatch.setattr(module, "N_CLAIMS", 400)
+    tables._rows.cache_clear()
+    record = execute_cells(Run("claims", "pairs", 0), PlantedCells(), "cpu")
+    tables._rows.cache_clear()
+    _, y, cells = make_claims(400, seed=0, return_cells=True)
+    found, wrong = record["planted"]["tampered"], tables.known_errors("claims", 0)
+    assert wrong is not None
+    assert found["n"] == y.sum() == len(wrong[1])
+    assert 0 < found["first"] <= found["three"] <= found["n"]
+    assert sorted(map(tuple, wrong[1])) == sorted(map(tuple, cells.to_numpy()[y == 1]))
+    assert tables.known_errors(str(pets), 0) is None
 
 
 def test_what_is_no_table_is_named() -> None:

@@ -40,6 +40,11 @@ class Judgement:
     reasons: FloatArray | None = None
     verdicts: Verdicts | None = None
 
+    @property
+    def order(self) -> FloatArray:
+        """What the cells of a row are ordered by, (N, C)."""
+        return self.oddness if self.reasons is None else self.reasons
+
 
 @dataclass(frozen=True, eq=False)
 class FileCells:

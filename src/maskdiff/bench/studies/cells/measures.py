@@ -25,6 +25,16 @@ def places(oddness: FloatArray, column: IntArray) -> IntArray:
     return np.asarray(np.where(np.isneginf(own[:, 0]), oddness.shape[1], before), dtype=np.int64)
 
 
+def named_first(judged: Judgement, wrong: BoolArray) -> IntArray:
+    """The column of the wrong cell that is named before the other wrong cells of its row, (P,).
+
+    >>> cells = np.array([[3.0, 1.0, 2.0]])
+    >>> named_first(Judgement(np.zeros(1), np.zeros(1, bool), cells), np.array([[False, True, True]]))
+    array([2])
+    """
+    return np.asarray(np.where(wrong, judged.order, -np.inf).argmax(axis=1), dtype=np.int64)
+
+
 def row_measures(
     untouched: FloatArray,
     planted: Judgement,
@@ -39,7 +49,7 @@ def row_measures(
     are alarms as well. `pair`: the wrong cell or the one it contradicts is named first. `right`: what was expected in
     the wrong cell is what stood there before.
     """
-    order, found = planted.oddness if planted.reasons is None else planted.reasons, planted.alarm
+    order, found = planted.order, planted.alarm
     place = places(order, column)
     named = {"first": place < 1, "three": place < 3}
     if contradicts is not None:

@@ -18,18 +18,20 @@ import numpy as np
 from maskdiff.bench.runs.measure import Record, Run, failure, identity
 from maskdiff.bench.runs.methods import chosen
 from maskdiff.bench.studies.cells.judgement import CellDetector, Judgement
-from maskdiff.bench.studies.cells.measures import among_the_oddest, cell_measures, row_measures
+from maskdiff.bench.studies.cells.measures import among_the_oddest, cell_measures, named_first, row_measures
 from maskdiff.bench.studies.cells.methods import CELL_METHODS
 from maskdiff.bench.studies.cells.planting import PLANTINGS, NormalRows, Planted, plant_one, plant_share
-from maskdiff.bench.studies.cells.tables import learned_and_unseen, names_of_tables, normal_rows
+from maskdiff.bench.studies.cells.tables import known_errors, learned_and_unseen, names_of_tables, normal_rows
 from maskdiff.codes import FloatArray
 from maskdiff.errors import SettingError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# What is planted in unseen rows, and in files.
-IN_ROWS = tuple(PLANTINGS)
+# The anomalies of a table itself, where their wrong cells are known.
+TAMPERED = "tampered"
+# What is wrong in unseen rows; all but the last is planted in files too.
+IN_ROWS = (*PLANTINGS, TAMPERED)
 SHARES = (0.005, 0.02, 0.05)
 PARTS = ("unseen", "file", "all")
 N_FOLDS = 3
@@ -105,9 +107,13 @@ def _unseen_rows(run: Run, task: PlantedCells, table: str, device: str) -> Recor
     clock.fit(lambda: detector.fit(learned))
     untouched = clock.score(lambda: detector.judge(unseen))
     normal, planted = NormalRows(learned), {}
-    for at, name in enumerate(IN_ROWS):
+    for at, name in enumerate(PLANTINGS):
         errors = plant_one(unseen, PLANTINGS[name](normal), np.random.default_rng([run.seed, at]))
         planted[name] = _planted(detector, untouched, errors, unseen, clock)
+    known = known_errors(table, run.seed)
+    if known is not None:
+        judged, wrong = clock.score(lambda: detector.judge(known[0])), known[1]
+        planted[TAMPERED] = row_measures(untouched.score, judged, named_first(judged, wrong))
     return {
         "planted": planted,
         "false_alarms": {"0.01": int(untouched.alarm.sum())},

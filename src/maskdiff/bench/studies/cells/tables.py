@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from maskdiff.bench.runs.sets import load_set, table_names
+from maskdiff.bench.runs.sets import N_CLAIMS, load_set, table_names
+from maskdiff.codes import BoolArray
+from maskdiff.datasets import make_claims
 from maskdiff.errors import SettingError
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ SETS = ("fraud_oracle", "claims", "bank", "census", "solar")
 # Of large tables a sample is enough; another for every seed.
 SAMPLES = {"census": 20_000}
 UNSEEN_SHARE = 0.2
+# Of the rows whose wrong cells are known.
+MOST_KNOWN = 4_000
 
 
 def names_of_tables(wanted: Iterable[str]) -> list[str]:
@@ -50,6 +54,15 @@ def learned_and_unseen(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Four fifths of shuffled rows to learn from, and the others."""
     n_learned = len(rows) - round(UNSEEN_SHARE * len(rows))
     return rows.iloc[:n_learned], rows.iloc[n_learned:].reset_index(drop=True)
+
+
+def known_errors(name: str, seed: int) -> tuple[pd.DataFrame, BoolArray] | None:
+    """Anomalies of the table itself, and their wrong cells, (N, C); None where these are not known."""
+    if name != "claims":
+        return None
+    X, y, cells = make_claims(N_CLAIMS, seed=0, return_cells=True)
+    chosen = np.random.default_rng(seed).permutation(np.flatnonzero(y))[:MOST_KNOWN]
+    return plain(X.iloc[chosen].reset_index(drop=True)), cells.to_numpy()[chosen]
 
 
 @lru_cache(maxsize=1)  # runs on one table follow each other
