@@ -62,6 +62,12 @@ def test_token_codes_are_cut_and_filled_up_to_one_width() -> None:
     assert (keeps.seen > 0).sum(axis=1).tolist() == [0, 1, 3]
 
 
+@pytest.mark.parametrize("name", ["date", "tiny+cvdd", "tiny+fate"])
+def test_methods_whose_authors_clean_texts_are_given_them_cleaned(name: str, tiny_embedder: Path) -> None:
+    method: Any = text_methods(as_embedder(tiny_embedder, model="tiny"))[name].build(0, "cpu")
+    assert method.prepare("WINNER!! You have won 2 of 20 tickets, no?") == "winner won tickets"
+
+
 @pytest.mark.parametrize("name", ON_EMBEDDINGS)
 def test_on_embeddings_a_far_point_scores_highest_and_equal_seeds_agree(name: str) -> None:
     rng = np.random.default_rng(0)

@@ -1,17 +1,17 @@
 """CVDD: context vector data description (Ruff et al., "Self-Attentive, Multi-Context One-Class Classification", 2019).
 
-Word vectors are given and stay as they are. Several attention heads average them over a text, each in its own way, and
-each head has a context vector: normal texts come to point along it, and a text whose heads point elsewhere is odd. A
-penalty keeps contexts apart, and a temperature, raised during training, lets every text choose its context. B texts, W
-tokens, H width of a word vector, R heads.
+Vectors of tokens are given and stay as they are. Several attention heads average them over a text, each in its own
+way, and each head has a context vector: normal texts come to point along it, and a text whose heads point elsewhere is
+odd. A penalty keeps contexts apart, and a temperature, raised during training, lets every text choose its context. B
+texts, W tokens, H width of a token's vector, R heads.
 
-Settings are those of the authors' code for its first experiment. Theirs reads GloVe vectors of words without stop
-words; here the vectors are the input embeddings of a pre-trained model.
+Settings and cleaned texts are those of the authors' code for its first experiment. Theirs reads vectors of GloVe or
+fastText, or the last layer of BERT; here it is the last layer of the pre-trained encoder that is given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import torch
 from sklearn.cluster import KMeans
@@ -20,7 +20,10 @@ from torch.nn import functional
 
 from maskdiff.bench.baselines.attention_heads import AttentionHeads, overlap
 from maskdiff.bench.baselines.networks import Fitting, NetworkDetector, Scorer
+from maskdiff.bench.baselines.token_vectors import EncoderVectors, WordVectors
 from maskdiff.progress import Callback
+
+TokenVectors = WordVectors | EncoderVectors
 
 FITTING = Fitting(
     epochs=100,
@@ -30,6 +33,7 @@ FITTING = Fitting(
     decay_after=(40,),
     longest_gradient=0.5,
 )
+LENGTH = 128
 HEADS = 3
 ATTENTION_WIDTH = 150
 OVERLAP_WEIGHT = 1.0
@@ -38,14 +42,13 @@ TEMPERATURES = {21: 1e-4, 41: 1e-3, 61: 1e-2, 81: 1e-1}
 
 
 class ContextVectors(Scorer):
-    """Attention heads and their contexts over fixed word vectors (V, H), of which code 1 is the first."""
+    """Attention heads and their contexts over fixed vectors of tokens."""
 
-    def __init__(self, words_VH: Tensor, n_heads: int = HEADS) -> None:
+    def __init__(self, vectors: TokenVectors, n_heads: int = HEADS) -> None:
         super().__init__()
-        words = functional.pad(words_VH.detach().float(), (0, 0, 1, 0))
-        self.words = nn.Embedding.from_pretrained(words, freeze=True, padding_idx=0)
-        self.heads = AttentionHeads(words_VH.shape[1], n_heads, ATTENTION_WIDTH)
-        self.context_RH = nn.Parameter(torch.rand(n_heads, words_VH.shape[1]) * 2 - 1)
+        self.vectors = vectors
+        self.heads = AttentionHeads(vectors.width, n_heads, ATTENTION_WIDTH)
+        self.context_RH = nn.Parameter(torch.rand(n_heads, vectors.width) * 2 - 1)
         self.temperature: Tensor
         self.register_buffer("temperature", torch.zeros(()))
 
@@ -53,7 +56,8 @@ class ContextVectors(Scorer):
         """Contexts start at the centres of the texts' mean vectors."""
         means, shares = [], []
         for rows_BW, share_B in batches:
-            means.append(functional.normalize(self.words(rows_BW.long()).sum(dim=1), dim=1).cpu())
+            total_BH = (self.vectors(rows_BW.long()) * (rows_BW > 0).unsqueeze(2)).sum(dim=1)
+            means.append(functional.normalize(total_BH, dim=1).cpu())
             shares.append(share_B.cpu())
         n_heads = len(self.context_RH)
         seed = int(torch.randint(2**31, ()))
@@ -67,7 +71,7 @@ class ContextVectors(Scorer):
     def distances(self, rows_BW: Tensor) -> Tensor:
         """The cosine distance of each head's vector from its context, between 0 and 1, shape (B, R)."""
         tokens_BW = rows_BW.long()
-        means_BRH, _ = self.heads(self.words(tokens_BW), tokens_BW > 0)
+        means_BRH, _ = self.heads(self.vectors(tokens_BW), tokens_BW > 0)
         return 0.5 * (1 - functional.cosine_similarity(means_BRH, self.context_RH[None], dim=2))
 
     def loss(self, rows_BW: Tensor, share_B: Tensor, *, generator: Generator) -> Tensor:
@@ -80,7 +84,7 @@ class ContextVectors(Scorer):
 
 
 def context_vectors(
-    words_VH: Tensor,
+    vectors: Callable[[], TokenVectors],
     *,
     n_heads: int = HEADS,
     fitting: Fitting = FITTING,
@@ -88,7 +92,7 @@ def context_vectors(
     device: str = "auto",
     callback: Callback | None = None,
 ) -> NetworkDetector:
-    """CVDD on rows of token codes; the word vector of code c is row c - 1 of `words_VH`."""
+    """CVDD on rows of token codes; `vectors` gives what turns them into vectors."""
     return NetworkDetector(
-        lambda n, width: ContextVectors(words_VH, n_heads), fitting, seed=seed, device=device, callback=callback
+        lambda n, width: ContextVectors(vectors(), n_heads), fitting, seed=seed, device=device, callback=callback
     )

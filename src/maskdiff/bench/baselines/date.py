@@ -4,8 +4,9 @@ One of K fixed mask patterns is laid over a text, and the tokens it covers are r
 trained from scratch says of every token whether it was replaced (RTD) and of the text which pattern was used (RMD). A
 new text is shown as it is: the more of its tokens look replaced, the odder it is. B texts, W tokens, K patterns.
 
-Sizes and weights are those of the authors' code. Theirs reads WordPiece tokens and warms the learning rate up; here
-tokens are those of the other baselines, and the rate is constant.
+Sizes, weights, optimiser and cleaned texts are those of the authors' code, its body that of ELECTRA. Theirs reads
+WordPiece tokens and draws one pattern per batch; here tokens are those of the other baselines, and every text draws its
+own pattern.
 """
 
 from __future__ import annotations
@@ -17,13 +18,23 @@ from torch.nn import functional
 from maskdiff.bench.baselines.networks import Fitting, NetworkDetector, Scorer
 from maskdiff.progress import Callback
 
-FITTING = Fitting(epochs=20, batch_size=16, learning_rate=1e-5, weight_decay=0.1, decoupled=True)
+FITTING = Fitting(
+    epochs=20,
+    batch_size=16,
+    learning_rate=1e-5,
+    weight_decay=0.1,
+    decoupled=True,
+    amsgrad=True,
+    longest_gradient=1.0,
+)
 LENGTH = 128
 PATTERNS = 50
 COVERED = 0.5
 REPLACED_WEIGHT = 50.0
 PATTERN_WEIGHT = 100.0
 EMBEDDING, HIDDEN, HEADS, LAYERS, DROPOUT = 128, 256, 4, 4, 0.5
+# Deviation of the first weights. At this learning rate, embeddings of deviation 1 would stay what they were drawn as.
+FIRST_WEIGHTS = 0.02
 
 
 class ReplacedTokens(Scorer):
@@ -37,15 +48,17 @@ class ReplacedTokens(Scorer):
         self.n_tokens = n_tokens
         covered = torch.rand(n_patterns, length).argsort(dim=1) < int(COVERED * length)
         self.covered_KW: Tensor
+        covered[:, 0] = True
         self.register_buffer("covered_KW", covered)
         self.embed = nn.Embedding(n_tokens + 1, EMBEDDING, padding_idx=0)
         self.place = nn.Embedding(length, EMBEDDING)
-        self.start = nn.Parameter(torch.randn(1, 1, EMBEDDING) * 0.02)
-        self.widen = nn.Linear(EMBEDDING, HIDDEN)
+        self.start = nn.Parameter(torch.randn(1, 1, EMBEDDING) * FIRST_WEIGHTS)
+        self.widen = nn.Sequential(nn.LayerNorm(EMBEDDING), nn.Dropout(DROPOUT), nn.Linear(EMBEDDING, HIDDEN))
         layer = nn.TransformerEncoderLayer(HIDDEN, HEADS, 4 * HIDDEN, DROPOUT, functional.gelu, batch_first=True)
         self.body = nn.TransformerEncoder(layer, LAYERS, enable_nested_tensor=False)
         self.replaced = nn.Sequential(nn.Linear(HIDDEN, HIDDEN), nn.GELU(), nn.Linear(HIDDEN, 1))
         self.pattern = nn.Sequential(nn.Linear(HIDDEN, HIDDEN), nn.GELU(), nn.Linear(HIDDEN, n_patterns))
+        self.apply(_small_weights)
 
     def forward(self, tokens_BW: Tensor) -> tuple[Tensor, Tensor]:
         """How much each token looks replaced, shape (B, W), and each pattern used, shape (B, K), as log odds."""
@@ -78,6 +91,15 @@ class ReplacedTokens(Scorer):
         tokens_BW = rows_BW.long()
         replaced_BW, _ = self(tokens_BW)
         return _mean(replaced_BW.sigmoid(), tokens_BW > 0)
+
+
+def _small_weights(part: nn.Module) -> None:
+    """First weights as ELECTRA draws them."""
+    for name, weights in part.named_parameters(recurse=False):
+        if name.endswith("bias"):
+            nn.init.zeros_(weights)
+        elif weights.dim() > 1:
+            nn.init.normal_(weights, std=FIRST_WEIGHTS)
 
 
 def _mean(values_BW: Tensor, counted_BW: Tensor) -> Tensor:

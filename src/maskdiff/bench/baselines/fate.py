@@ -21,6 +21,7 @@ from torch import Generator, Tensor
 from maskdiff.bench.baselines.attention_heads import AttentionHeads, overlap
 from maskdiff.bench.baselines.encoded import Matrix
 from maskdiff.bench.baselines.networks import Fitting, NetworkDetector, Scorer
+from maskdiff.bench.baselines.token_vectors import EncoderVectors
 from maskdiff.errors import InputError
 from maskdiff.progress import Callback
 
@@ -44,20 +45,14 @@ class Deviation(Scorer):
 
     def __init__(self, model: Any, anomalies_AW: Tensor) -> None:
         super().__init__()
-        self.model = model.float().requires_grad_(True)
-        self.heads = AttentionHeads(model.config.hidden_size, HEADS, ATTENTION_WIDTH)
+        self.vectors = EncoderVectors(model, frozen=False)
+        self.heads = AttentionHeads(self.vectors.width, HEADS, ATTENTION_WIDTH)
         self.anomalies_AW: Tensor
         self.register_buffer("anomalies_AW", anomalies_AW)
 
     def forward(self, rows_BW: Tensor) -> tuple[Tensor, Tensor]:
         """The score of each text, shape (B,), and the weights of its heads, shape (B, R, W)."""
-        seen_BW = rows_BW > 0
-        ids_BW = (rows_BW.long() - 1).clamp(min=0)
-        # Handed in as it is added to the attention: the model would look at the values of a plain one.
-        least = torch.finfo(torch.float32).min
-        mask_B11W = torch.zeros_like(rows_BW, dtype=torch.float32).masked_fill(~seen_BW, least)[:, None, None]
-        vectors_BWH = self.model(ids_BW, attention_mask=mask_B11W.expand(-1, 1, ids_BW.shape[1], -1)).last_hidden_state
-        means_BRH, weight_BRW = self.heads(vectors_BWH, seen_BW)
+        means_BRH, weight_BRW = self.heads(self.vectors(rows_BW.long()), rows_BW > 0)
         numbers = means_BRH.flatten(1).abs()
         score_B: Tensor = numbers.topk(max(1, int(TOP_SHARE * numbers.shape[1])), dim=1).values.mean(dim=1)
         return score_B, weight_BRW

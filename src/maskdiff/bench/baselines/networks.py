@@ -62,7 +62,8 @@ class Scorer(nn.Module):
 class Fitting:
     """Adam on shuffled batches; `decay` multiplies the learning rate after every epoch, or after those given.
 
-    `decoupled` weight decay is that of AdamW. Gradients longer than `longest_gradient` are shortened to it.
+    `decoupled` weight decay is that of AdamW; `amsgrad` divides by the largest second moment so far. Gradients longer
+    than `longest_gradient` are shortened to it.
     """
 
     epochs: int = 100
@@ -73,6 +74,7 @@ class Fitting:
     decay_after: tuple[int, ...] | None = None
     momentum: float = 0.9
     decoupled: bool = False
+    amsgrad: bool = False
     longest_gradient: float | None = None
 
     def __post_init__(self) -> None:
@@ -201,6 +203,7 @@ def _adam(network: Scorer, fitting: Fitting, device: torch.device, *, recordable
         lr=rate,
         betas=(fitting.momentum, 0.999),
         weight_decay=fitting.weight_decay,
+        amsgrad=fitting.amsgrad,
         capturable=recordable,
         fused=device.type in ("cpu", "cuda"),
     )

@@ -24,17 +24,22 @@ LENGTH = 256
 
 
 class TokenCodes:
-    """A matrix detector that takes texts; `tokenizer` gives the tokenizer when it is needed, GPT-2's by default."""
+    """A matrix detector that takes texts; `tokenizer` gives the tokenizer when it is needed, GPT-2's by default.
+
+    Texts are changed by `prepare` before, where it is given.
+    """
 
     def __init__(
         self,
         detector: MatrixDetector,
         length: int = LENGTH,
         tokenizer: Callable[[], Tokenizer] | None = None,
+        prepare: Callable[[str], str] | None = None,
     ) -> None:
         self.detector = detector
         self.length = length
         self.tokenizer = tokenizer or gpt2
+        self.prepare = prepare
 
     def fit(self, X: Sequence[str], **labelled: Sequence[str]) -> Self:
         """Learn from normal texts, and from `labelled` ones where the detector does."""
@@ -50,7 +55,8 @@ class TokenCodes:
     def _codes(self, texts: Sequence[str]) -> Matrix:
         """One more than the tokens' numbers, shape (N, W); 0 stands for no token."""
         codes = np.zeros((len(texts), self.length), dtype=np.int64)
-        for row, encoding in zip(codes, self.tokenizer_.encode_batch_fast(list(texts)), strict=True):
+        given = list(texts) if self.prepare is None else [self.prepare(text) for text in texts]
+        for row, encoding in zip(codes, self.tokenizer_.encode_batch_fast(given), strict=True):
             ids = encoding.ids[: self.length]
             row[: len(ids)] = np.asarray(ids) + 1
         return codes

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from maskdiff.bench.baselines import cvdd, date, fate, neighbours, pyod
+from maskdiff.bench.baselines.cleaned import cleaned
 from maskdiff.bench.baselines.encoded import MatrixDetector
 from maskdiff.bench.baselines.token_codes import TokenCodes, gpt2, of_folder
+from maskdiff.bench.baselines.token_vectors import EncoderVectors
 from maskdiff.bench.runs.embedders import Embedder, Folder
 from maskdiff.bench.runs.methods import Detector, Method
 from maskdiff.bench.runs.own_texts import OwnTexts
 from maskdiff.detectors import SequenceDetector, TextDetector, TokenDetector
 from maskdiff.encoders.tokens.model_folder import reading
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 EMBEDDED = "embedded"
 
@@ -38,7 +37,7 @@ TEXT_METHODS: dict[str, Method] = {
     "paper": _ours("Parametric MaskDiff-AD", preset="paper"),
     "date": Method(
         lambda seed, device: TokenCodes(
-            date.replaced_tokens(gpt2().get_vocab_size(), seed=seed, device=device), date.LENGTH
+            date.replaced_tokens(gpt2().get_vocab_size(), seed=seed, device=device), date.LENGTH, prepare=cleaned
         ),
         "baselines",
         "DATE",
@@ -81,12 +80,12 @@ def _on_model(name: str, folder: str) -> dict[str, Method]:
     tokenizer = partial(of_folder, folder)
 
     def build_cvdd(seed: int, device: str) -> Detector:
-        detector = cvdd.context_vectors(_word_vectors(folder), seed=seed, device=device)
-        return TokenCodes(detector, tokenizer=tokenizer)
+        detector = cvdd.context_vectors(partial(_vectors, folder), seed=seed, device=device)
+        return TokenCodes(detector, cvdd.LENGTH, tokenizer, cleaned)
 
     def build_fate(seed: int, device: str) -> Detector:
         detector = fate.few_shot_deviation(partial(_model, folder), seed=seed, device=device)
-        return TokenCodes(detector, fate.LENGTH, tokenizer)
+        return TokenCodes(detector, fate.LENGTH, tokenizer, cleaned)
 
     return {
         f"{name}+cvdd": Method(build_cvdd, "pretrained", "CVDD"),
@@ -99,10 +98,8 @@ def _model(folder: str) -> Any:
         return transformers.AutoModel.from_pretrained(folder)
 
 
-def _word_vectors(folder: str) -> Tensor:
-    """The model's input embeddings, one row per token."""
-    vectors: Tensor = _model(folder).get_input_embeddings().weight
-    return vectors
+def _vectors(folder: str) -> EncoderVectors:
+    return EncoderVectors(_model(folder), frozen=True)
 
 
 def _embedded(build: Callable[..., MatrixDetector]) -> Method:
