@@ -15,7 +15,7 @@ from maskdiff.encoders.tokens.text import TextEncoder
 from maskdiff.masking import Linear, Schedule, as_rows
 from maskdiff.objectives import Diffusion, Reconstruction
 from maskdiff.probes import ProbeGrid
-from maskdiff.reconstructors import MLPReconstructor, TransformerReconstructor, tokens
+from maskdiff.reconstructors import MLPReconstructor, TransformerReconstructor, half_products, tokens
 from maskdiff.score import score_cells
 from maskdiff.training import Steps, Training
 from maskdiff.training.batches import MaskedBatch, mask_rows, round_width
@@ -165,6 +165,8 @@ def small(positions="rotary", dropout=0.0, n_steps=40):
 def test_replayed_steps_on_tokens_learn_what_eager_steps_learn(
     monkeypatch, recordings, texts, device, objective, positions
 ):
+    # What is rounded differs with the padding of packed rows; both are compared in single precision.
+    monkeypatch.setattr(half_products, "has_half_products", lambda: False)
     replayed = surprise(small(positions), texts, objective, device)
     assert device != "cpu" or recordings
     monkeypatch.delitem(RECORDERS, device)

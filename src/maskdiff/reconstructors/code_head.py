@@ -16,12 +16,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from maskdiff.reconstructors.growth import begin_rows
+from maskdiff.reconstructors.half_products import Linear, linear
 
 # Of the logits behind the first group, about this part is computed: most codes of a text are frequent.
 _PART_NEEDED = 4
 
 
-class CodeHead(nn.Linear):
+class CodeHead(Linear):
     """A linear layer with one row for each code, and gates to the groups that begin at the `cutoffs`."""
 
     def __init__(self, width: int, n_codes: int, cutoffs: tuple[int, ...]) -> None:
@@ -64,10 +65,10 @@ class CodeHead(nn.Linear):
         """Each group asked only at the positions whose code it holds."""
         group_M, (first, *others) = self.groups_of(codes_M), self._rows()
         place_M = torch.where(group_M == 0, codes_M, self.bounds[1] - 1 + group_M)
-        answer_M = log_prob_of(torch.cat([_linear(states_MH, first), self._gates(states_MH)], dim=1), place_M)
+        answer_M = log_prob_of(torch.cat([linear(states_MH, *first), self._gates(states_MH)], dim=1), place_M)
         for group, rows in enumerate(others, start=1):
             at = (group_M == group).nonzero()[:, 0]
-            own = log_prob_of(_linear(states_MH[at], rows), codes_M[at] - self.bounds[group])
+            own = log_prob_of(linear(states_MH[at], *rows), codes_M[at] - self.bounds[group])
             answer_M = answer_M.index_add(0, at, own)
         return answer_M
 
@@ -133,10 +134,6 @@ class CodeHead(nn.Linear):
 
 def _at(values_MV: Tensor, places_M: Tensor) -> Tensor:
     return values_MV.gather(1, places_M[:, None])[:, 0]
-
-
-def _linear(states_MH: Tensor, rows: tuple[Tensor, Tensor]) -> Tensor:
-    return functional.linear(states_MH, *rows)
 
 
 def log_prob_of(logits_MV: Tensor, codes_M: Tensor) -> Tensor:

@@ -19,6 +19,7 @@ from maskdiff.codes.schema_change import SchemaChange
 from maskdiff.errors import SettingError
 from maskdiff.reconstructors.code_head import CodeHead
 from maskdiff.reconstructors.growth import take_over
+from maskdiff.reconstructors.half_products import Linear
 from maskdiff.reconstructors.mlp import ByteDropout
 from maskdiff.reconstructors.tokens import MaskedTokens, TokenNetwork, TokenReconstructor, check_alphabet
 from maskdiff.training import Epochs, Steps, Training
@@ -33,8 +34,8 @@ class Block(nn.Module):
         super().__init__()
         self.heads, self.dropout = heads, ByteDropout(dropout)
         self.norm_in, self.norm_out = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.mix_in, self.mix_out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.up, self.down = nn.Linear(width, feed_forward), nn.Linear(feed_forward, width)
+        self.mix_in, self.mix_out = Linear(width, 3 * width), Linear(width, width)
+        self.up, self.down = Linear(width, feed_forward), Linear(feed_forward, width)
 
     def attend(self, x_RFH: Tensor, attends: Tensor | None, turn: Callable[[Tensor], Tensor] | None) -> Tensor:
         """Every position looks at the real ones, (R, F, H)."""

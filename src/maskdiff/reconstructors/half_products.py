@@ -1,0 +1,53 @@
+"""Products in bfloat16 while a network is trained on a processor that has instructions for them.
+
+Numbers that are summed stay in single precision, as on a GPU. What is learned is answered in single precision.
+R rows, I inputs, O outputs.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+class Linear(nn.Linear):
+    """A linear layer that is trained with products in bfloat16 where that is faster."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return linear(x, self.weight, self.bias)
+
+
+def linear(x: Tensor, weight_OI: Tensor, bias_O: Tensor) -> Tensor:
+    """x @ weight.T + bias, shape (..., O)."""
+    if x.device.type == "cpu" and torch.is_grad_enabled() and weight_OI.requires_grad and has_half_products():
+        return cast(Tensor, _HalfProduct.apply(x, weight_OI, bias_O))  # type: ignore[no-untyped-call]
+    return functional.linear(x, weight_OI, bias_O)
+
+
+@cache
+def has_half_products() -> bool:
+    """Whether this processor multiplies numbers of bfloat16, and torch knows how."""
+    known = (getattr(torch.cpu, name, None) for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"))
+    return torch.backends.mkldnn.is_available() and any(supported is not None and supported() for supported in known)
+
+
+class _HalfProduct(torch.autograd.Function):
+    """The three products of a linear layer's forward and backward pass, each of numbers rounded to bfloat16."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight_OI: Tensor, bias_O: Tensor) -> Tensor:
+        x_RI, half_OI = x.reshape(-1, x.shape[-1]).bfloat16(), weight_OI.bfloat16()
+        ctx.save_for_backward(x_RI, half_OI)
+        return (x_RI @ half_OI.T).float().add_(bias_O).view(*x.shape[:-1], len(bias_O))
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        (gradient,), (x_RI, half_OI) = gradients, ctx.saved_tensors
+        g_RO = gradient.reshape(-1, gradient.shape[-1])
+        half_RO = g_RO.bfloat16()
+        x_grad = (half_RO @ half_OI).float().view(*gradient.shape[:-1], x_RI.shape[1])
+        return x_grad, (half_RO.T @ x_RI).float(), g_RO.sum(dim=0)
