@@ -6,6 +6,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
@@ -21,6 +22,7 @@ from maskdiff.distributed.model_bytes import detector_of, model_bytes
 from maskdiff.distributed.parts import FilePart, cut_into_parts
 from maskdiff.distributed.places import Place, list_files, placed
 from maskdiff.distributed.reading import each_part
+from maskdiff.distributed.training import CARD_OF_THE_FIT, RETRIES, GroupTrainer
 from maskdiff.errors import EmptyTableError, MaskdiffWarning, SettingError
 from maskdiff.io.many import ManyRows
 from maskdiff.io.outputs import check_output
@@ -31,11 +33,10 @@ from maskdiff.jobs.fit_settings import ColumnOptions, DetectorSettings
 from maskdiff.jobs.rows.labels import Labels
 from maskdiff.progress import Callback
 from maskdiff.storage import MODEL_FILE, save
+from maskdiff.training import Trainer, trained_by
 
 # Rows to train on, compare with and calibrate: from more nothing more is learned (see the page on scale).
 SAMPLE = 100_000
-# A training that lost its worker so often is given up.
-_RETRIES = 3
 
 
 def fit_files(
@@ -57,7 +58,8 @@ def fit_files(
 
     All workers read: the encoder of a table learns from all rows, up to its limits. What is trained, compared with and
     calibrated is a uniform sample of about `sample` rows, on one node, on its graphics card where there is one. Up to
-    that many rows the model is the one that `jobs.fit_file` makes of them. The rest as in `jobs.fit_file`.
+    that many rows the model is the one that `jobs.fit_file` makes of them. Where the cluster options name more than one
+    worker, they train the network of texts or sequences together. The rest as in `jobs.fit_file`.
     """
     if sample < 1:
         raise SettingError(f"a sample needs at least 1 row; got {sample}.", setting="sample")
@@ -162,22 +164,32 @@ def _train(
     checkpoint: Checkpoint,
     cluster: ClusterOptions,
 ) -> tuple[bytes, list[Warning]]:
-    """The model file, learned by one worker; one that dies is replaced, and goes on from the checkpoint."""
-    has_card = ray.cluster_resources().get("GPU", 0) >= 1 and detector.device != "cpu"
-    resources = {"num_cpus": max(1, cluster.cpus), "num_gpus": 1 if has_card else 0}
-    learn = ray.remote(max_retries=_RETRIES, **resources)(learn_sample)
+    """The model file, learned by one worker; one that dies is replaced, and goes on from the checkpoint.
+
+    It may have others train with it, and waits for them.
+    """
+    cards = ray.cluster_resources().get("GPU", 0)
+    trainer = GroupTrainer.of(detector, cluster, cards)
+    card = 0.0 if cards < 1 or detector.device == "cpu" else 1.0 if trainer is None else CARD_OF_THE_FIT
+    learn = ray.remote(max_retries=RETRIES, num_cpus=max(1, cluster.cpus), num_gpus=card)(learn_sample)
     result: tuple[bytes, list[Warning]] = ray.get(
-        learn.remote(detector, ray.put(table), ray.put(others), str(checkpoint.path), checkpoint.seconds)
+        learn.remote(detector, ray.put(table), ray.put(others), str(checkpoint.path), checkpoint.seconds, trainer)
     )
     return result
 
 
 def learn_sample(
-    detector: Detector, table: pa.Table, others: OtherRows | None, checkpoint: str, seconds: float
+    detector: Detector,
+    table: pa.Table,
+    others: OtherRows | None,
+    checkpoint: str,
+    seconds: float,
+    trainer: Trainer | None,
 ) -> tuple[bytes, list[Warning]]:
     """Learn from the rows of a sample; the model file, and what there is to note."""
     store = Checkpoint(checkpoint, resume=True, seconds=seconds)
-    with warnings.catch_warnings(record=True) as caught:
+    in_charge = nullcontext() if trainer is None else trained_by(trainer)
+    with warnings.catch_warnings(record=True) as caught, in_charge:
         warnings.simplefilter("always", MaskdiffWarning)
         if isinstance(detector, TableDetector) and others is not None:
             detector.fit_sample(lambda: [table], table.num_rows, others, checkpoint=store)

@@ -27,7 +27,7 @@ from maskdiff.reconstructors.base import State
 from maskdiff.reconstructors.tokens import MaskedTokens, TokenNetwork, TokenReconstructor, check_alphabet
 from maskdiff.state import arguments_from_plain, arguments_to_plain, check, storable
 from maskdiff.state.tensors import Tensors
-from maskdiff.training import Epochs, StopPart, Training, seeded, train
+from maskdiff.training import Epochs, StopPart, Training, seeded, train_network
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -256,7 +256,9 @@ class PretrainedReconstructor(TokenReconstructor):
         if self.fine_tune or missing:
             for name, weight in model.named_parameters():
                 weight.requires_grad_(self.fine_tune or name in missing)
-            return fitted._answering(train(network, codes, settings=self.training, seed=seed, device=device, **how))
+            return fitted._answering(
+                train_network(network, codes, settings=self.training, seed=seed, device=device, **how)
+            )
         return fitted._answering(network.requires_grad_(False))
 
     def train_on(
@@ -267,7 +269,7 @@ class PretrainedReconstructor(TokenReconstructor):
             return self
         network = copy.deepcopy(self.network_).requires_grad_(True)
         settings = replace(self.training, stop=part.of(self.training.stop))
-        return self._answering(train(network, codes, settings=settings, seed=seed, device=device, **how))
+        return self._answering(train_network(network, codes, settings=settings, seed=seed, device=device, **how))
 
     def _load(self) -> tuple[nn.Module, set[str]]:
         """The model, and the names of its weights that are not in its folder."""

@@ -15,7 +15,7 @@ from maskdiff.errors import SettingError
 from maskdiff.reconstructors.base import State
 from maskdiff.state import Parameters, arguments_from_plain, arguments_to_plain
 from maskdiff.state.tensors import Tensors, rebuilt
-from maskdiff.training import StopPart, Training, seeded, train
+from maskdiff.training import StopPart, Training, seeded, train_network
 
 
 class TrainedReconstructor(Parameters):
@@ -36,7 +36,7 @@ class TrainedReconstructor(Parameters):
     def fit(self, codes: Codes, *, seed: int, device: torch.device, **how: Any) -> Self:
         """A copy with a network trained on these rows; `how` is what `training.train` takes."""
         network = seeded(seed, lambda: self.build(codes.schema))
-        return self._answering(train(network, codes, settings=self.training, seed=seed, device=device, **how))
+        return self._answering(train_network(network, codes, settings=self.training, seed=seed, device=device, **how))
 
     def train_on(
         self, codes: Codes, change: SchemaChange, *, part: StopPart, seed: int, device: torch.device, **how: Any
@@ -48,7 +48,7 @@ class TrainedReconstructor(Parameters):
         network = seeded(seed, lambda: self.build(codes.schema))
         network.take_over(copy.deepcopy(self.network_).cpu(), change)  # type: ignore[operator]
         settings = replace(self.training, stop=part.of(self.training.stop))
-        return self._answering(train(network, codes, settings=settings, seed=seed, device=device, **how))
+        return self._answering(train_network(network, codes, settings=settings, seed=seed, device=device, **how))
 
     def _answering(self, network: nn.Module) -> Self:
         """A copy that answers with this network."""

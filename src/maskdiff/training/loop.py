@@ -25,6 +25,7 @@ from maskdiff.training.adamw import FusedAdamW, Optimiser
 from maskdiff.training.batches import MaskedBatch, ShuffledBatches, mask_rows
 from maskdiff.training.checkpoint import CheckpointStore, RunState, run_name
 from maskdiff.training.cuda_graphs import choose_recorder, replay_packed, side_stream, without_capture_warning
+from maskdiff.training.groups import ALONE, Group
 from maskdiff.training.settings import Training
 
 _SMALL_NETWORK = 1_000_000
@@ -54,13 +55,15 @@ def train(
     held_out: Codes | None = None,
     callback: Callback | None = None,
     checkpoint: CheckpointStore | None = None,
+    group: Group = ALONE,
 ) -> nn.Module:
     """Train `network`, whose `log_prob(views)` answers (B, K, F), and return it with its averaged weights.
 
-    A run resumed from what the `checkpoint` stored ends with the same weights as one that was never interrupted.
+    A run resumed from what the `checkpoint` stored ends with the same weights as one that was never interrupted. Where
+    several processes train together, each calls this with the same arguments and its own place in the `group`.
     """
     network = network.to(device).train()
-    record = choose_recorder(device, network, objective, schedule)
+    record = choose_recorder(device, network, objective, schedule, group)
     # A batch for a recorded step is packed on the CPU, and sent in one piece.
     batch_device = device if record is None else torch.device("cpu")
     generator, tokens = Generator().manual_seed(seed), settings.batch_tokens
@@ -71,9 +74,10 @@ def train(
     # Where nobody is shown the loss and it decides nothing, it is not computed.
     wanted = callback is not None or settings.tunes
     held_out_loss = _held_out_loss(held_out, objective, schedule, seed, device) if wanted else None
-    eager_step = _TrainingStep(network, optimiser, objective, schedule)
+    eager_step = _TrainingStep(network, optimiser, objective, schedule, group)
     take_step = eager_step if record is None else replay_packed(eager_step, record, codes, device)
     n_steps = settings.stop.steps(batches.n_rows, batches.mean_size)
+    checkpoint = group.stored(checkpoint)
     run = "" if checkpoint is None else run_name(network, codes, device, settings, objective, schedule, seed)
     with _drawing(network, seed, device) as dropout, side_stream(device), _threads_for(network, device):
         state = RunState(network, average, optimiser, batches, device, dropout)
@@ -81,11 +85,12 @@ def train(
         done = 0 if stored is None else state.restore(stored)
         for step in range(done + 1, n_steps + 1):
             _set_rate(optimiser, settings.rate(step, n_steps))
+            group.start_step(dropout, seed, step)
             loss = take_step(mask_rows(batches.next(), objective, schedule, batches.generator))
             if average is not None:
                 _follow(average, network, settings.average, step)
             if step % settings.look_every == 0 or step == n_steps:
-                measured = None if held_out_loss is None else held_out_loss(trained)
+                measured = None if held_out_loss is None else group.agreed(partial(held_out_loss, trained))
                 state.held_out_losses.extend([] if measured is None else [measured])
                 if callback is not None:
                     callback(Progress("training", step, n_steps, float(loss), measured))
@@ -105,13 +110,15 @@ class _TrainingStep:
     optimiser: Optimiser
     objective: Objective
     schedule: Schedule
+    group: Group
 
     def __call__(self, batch: MaskedBatch) -> Tensor:
-        loss = batch_loss(self.network, batch, self.objective, self.schedule)
-        self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()
+        loss = self.group.backward(self.network, self._loss, batch)
         self.optimiser.step()
-        return loss.detach()
+        return loss
+
+    def _loss(self, batch: MaskedBatch) -> Tensor:
+        return batch_loss(self.network, batch, self.objective, self.schedule)
 
 
 def batch_loss(network: nn.Module, batch: MaskedBatch, objective: Objective, schedule: Schedule) -> Tensor:
