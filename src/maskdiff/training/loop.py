@@ -26,6 +26,7 @@ from maskdiff.training.batches import MaskedBatch, ShuffledBatches, mask_rows
 from maskdiff.training.checkpoint import CheckpointStore, RunState, run_name
 from maskdiff.training.cuda_graphs import choose_recorder, replay_packed, side_stream, without_capture_warning
 from maskdiff.training.groups import ALONE, Group
+from maskdiff.training.memory import keep_large_blocks
 from maskdiff.training.settings import Training
 
 _SMALL_NETWORK = 1_000_000
@@ -63,6 +64,8 @@ def train(
     several processes train together, each calls this with the same arguments and its own place in the `group`.
     """
     network = network.to(device).train()
+    if device.type == "cpu" and not _is_small(network):
+        keep_large_blocks()
     record = choose_recorder(device, network, objective, schedule, group)
     # A batch for a recorded step is packed on the CPU, and sent in one piece.
     batch_device = device if record is None else torch.device("cpu")
@@ -206,9 +209,13 @@ def _threads_for(network: nn.Module, device: torch.device) -> Iterator[None]:
     as long as they work on a busy one (300 steps: 2 s with one thread, 37 s with two beside another process).
     """
     threads = torch.get_num_threads()
-    small = device.type == "cpu" and sum(p.numel() for p in network.parameters()) <= _SMALL_NETWORK
+    small = device.type == "cpu" and _is_small(network)
     torch.set_num_threads(1 if small else threads)
     try:
         yield
     finally:
         torch.set_num_threads(threads)
+
+
+def _is_small(network: nn.Module) -> bool:
+    return sum(parameter.numel() for parameter in network.parameters()) <= _SMALL_NETWORK
