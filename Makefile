@@ -30,7 +30,9 @@ demo: $(STAMP) ## generate claims, find the odd ones, then learn from normal one
 test: $(STAMP) $(AXE) ## run the tests, doctests and the code in README and docs (ARGS="-k word")
 	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=25 -m "not ray or smoke" $(ARGS)
 
+# The server of an object store takes 100 MB, and only these tests need it.
 test-ray: $(STAMP) ## run the tests that kill workers, drivers and nodes of a real Ray cluster
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt 'moto[s3]' flask flask-cors
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m ray tests/distributed $(ARGS)
 
 # The rooms that read data and learn, with the lowest versions of all libraries that pyproject.toml names. Left out are

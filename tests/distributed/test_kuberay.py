@@ -49,3 +49,11 @@ def test_its_command_is_understood(manifest, monkeypatch) -> None:
     assert (program, main([*arguments, "--quiet"])) == ("maskdiff", 0)
     assert (called["rows"], called["out"]) == ("s3://claims/2026/*.parquet", "s3://claims/scored")
     assert (called["cluster"].address, called["rate"]) == ("auto", 0.001)
+
+
+def test_every_node_is_given_the_credentials_of_the_store(manifest) -> None:
+    cluster = manifest["spec"]["rayClusterSpec"]
+    templates = [group["template"] for group in (cluster["headGroupSpec"], *cluster["workerGroupSpecs"])]
+    containers = [container for template in templates for container in template["spec"]["containers"]]
+    assert len(containers) == 2
+    assert all(container["envFrom"] == [{"secretRef": {"name": "object-store"}}] for container in containers)
