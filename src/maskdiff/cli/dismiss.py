@@ -44,8 +44,7 @@ def dismiss(
 
     output: Output = ctx.obj
     written = model if out is None else out
-    options.check_file(written)
-    output.outputs = [written]
+    output.will_write(written)
     if (rows is None) == (undo is None):
         raise SettingError("name the rows to dismiss, ALARMS --row 17, or a rule to take back, --undo NUMBER.")
     if undo is not None:

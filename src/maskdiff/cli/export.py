@@ -22,8 +22,7 @@ def export(
     from maskdiff.storage import load
 
     output: Output = ctx.obj
-    options.check_file(out)
-    output.outputs = [out]
+    output.will_write(out)
     written = export_model(load(model), out, force=force)
     size = sum(path.stat().st_size for folder in written for path in (folder, *folder.glob("*")) if path.is_file())
     output.facts(command="export", model=model, folder=out, files=[path.name for path in written], bytes=size)

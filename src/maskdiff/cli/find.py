@@ -13,7 +13,7 @@ import typer
 
 from maskdiff.cli import groups, options
 from maskdiff.cli.odd_cells import cell_facts, cell_sentence
-from maskdiff.cli.output import Output, counted, grid, percent, printable
+from maskdiff.cli.output import Output, counted, grid, percent, place, printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -64,15 +64,11 @@ def find(
 ) -> None:
     """Find the odd rows of one file, where nobody knows which are normal: ranked, with the cells or tokens to blame."""
     from maskdiff.detectors.finding.search import FindOptions
-    from maskdiff.errors import LeftOutWarning, SettingError
+    from maskdiff.errors import LeftOutWarning
     from maskdiff.jobs import Checkpoints, FindOutput, find_file
 
     output: Output = ctx.obj
-    if output.json and out == "-":
-        raise SettingError("the rows and --json both want standard output. Name a file for the rows: -o FILE.")
-    if cells is not None:
-        options.check_file(cells)
-    output.to_stderr, output.outputs = out == "-", [path for path in (out, cells, report, model) if path is not None]
+    output.will_write_rows(out, cells, report, model)
     began = time.monotonic()
     checkpoints = None if out == "-" else Checkpoints(f"{out}.checkpoint", resume=resume, seconds=checkpoint_seconds)
     warnings.simplefilter("default", LeftOutWarning)  # there is no table of columns here that says it
@@ -135,7 +131,7 @@ def _show(output: Output, summary: FindSummary, seconds: float) -> None:
         checks=[check.to_record() for check in summary.checks],
         seconds=round(seconds, 3),
     )
-    places = ", ".join("standard output" if path == "-" else printable(path) for path in output.outputs)
+    places = ", ".join(map(place, output.outputs))
     cells = [] if summary.odd_cells is None else [cell_sentence(summary.odd_cells)]
     output.say(*described(summary), *cells, f"wrote {places} in {seconds:.1f} s")
 

@@ -67,8 +67,7 @@ def fit(
 
     output: Output = ctx.obj
     began = time.monotonic()
-    options.check_file(out)
-    output.outputs = [out]
+    output.will_write(out)
     others = {"preset": preset, "aggregate": aggregate, "false_alarm_rate": false_alarm_rate}
     others |= {"objective": objective, "effort": options.effort_of(effort)}
     settings = replace(

@@ -108,11 +108,3 @@ def condition(where: str | None) -> tuple[str, str] | None:
 def character(given: str | None) -> str | None:
     """A delimiter or separator as it was meant: a shell makes it hard to give a tab or a line end."""
     return {"\\t": "\t", "\\n": "\n"}.get(given or "", given)
-
-
-def check_file(out: str) -> None:
-    """Refuse a standard stream: a model or a page is a file."""
-    from maskdiff.errors import SettingError
-
-    if out == "-":
-        raise SettingError("this cannot go to standard output; name a file with -o.")

@@ -47,6 +47,23 @@ class Output:
     warnings: list[warnings.WarningMessage] = field(default_factory=list)
     lines: dict[str, Any] | None = None
 
+    def will_write(self, *files: str | None) -> None:
+        """Name the files that a command writes, None for one that is not wanted. Standard output is none of them."""
+        from maskdiff.errors import SettingError
+
+        self.outputs = [path for path in files if path is not None]
+        if "-" in self.outputs:
+            raise SettingError("this cannot go to standard output; name a file with -o.")
+
+    def will_write_rows(self, out: str, *files: str | None) -> None:
+        """As `will_write`, and rows to `out`, which may be standard output."""
+        from maskdiff.errors import SettingError
+
+        if self.json and out == "-":
+            raise SettingError("the rows and --json both want standard output. Name a file for the rows: -o FILE.")
+        self.will_write(*files)
+        self.to_stderr, self.outputs = out == "-", [out, *self.outputs]
+
     def say(self, *what: RenderableType) -> None:
         """For people, unless --quiet or --json is set."""
         if not self.quiet and not self.json:
@@ -224,6 +241,11 @@ def grid(rows: Iterable[Sequence[str]]) -> Table:
             made.add_column(overflow="fold")
         made.add_row(*(Text(printable(cell)) for cell in (*left, last)))
     return made
+
+
+def place(out: str) -> str:
+    """Where something was written, as messages name it."""
+    return "standard output" if out == "-" else printable(out)
 
 
 def printable(text: str) -> str:

@@ -25,8 +25,7 @@ def report(
     from maskdiff.jobs import report_file
 
     output: Output = ctx.obj
-    options.check_file(out)
-    output.outputs = [out]
+    output.will_write(out)
     with output.progress() as progress:
         done = report_file(
             model,

@@ -9,7 +9,7 @@ import typer
 
 from maskdiff.cli import groups, options
 from maskdiff.cli.odd_cells import cell_facts, cell_sentence, note_few_cells
-from maskdiff.cli.output import Output, counted, or_one_cell, percent, printable
+from maskdiff.cli.output import Output, counted, or_one_cell, percent, place, printable
 
 if TYPE_CHECKING:
     from maskdiff.io import WriteOptions
@@ -48,16 +48,11 @@ def score(
     reading: groups.Reading,
 ) -> None:
     """Add anomaly_score, p_value and is_anomaly to every row, and with --explain the cells or tokens to blame."""
-    from maskdiff.errors import SettingError
     from maskdiff.io import WriteOptions
     from maskdiff.jobs import ScoreOptions, score_file
 
     output: Output = ctx.obj
-    if output.json and out == "-":
-        raise SettingError("the rows and --json both want standard output. Name a file for the rows: -o FILE.")
-    if cells is not None:
-        options.check_file(cells)
-    output.to_stderr, output.outputs = out == "-", [out, *([] if cells is None else [cells])]
+    output.will_write_rows(out, cells)
     began = time.monotonic()
     rates = (false_alarm_rate, false_discovery_rate)
     choice = ScoreOptions(explain, only_anomalies, top, *rates, prefix, options.effort_of(effort))
@@ -113,12 +108,11 @@ def _show(output: Output, summary: ScoreSummary, out: str, cells: str | None, se
     for note in getattr(summary, "notes", []):
         output.note(note)
     share = percent(summary.anomalies / max(summary.rows, 1))
-    place = "standard output" if out == "-" else printable(out)
     output.say(
         f"{counted(summary.rows, 'row')}, {counted(summary.anomalies, 'anomaly')} ({share}){_by_chance(summary)}",
         _promise(summary),
         *([] if summary.odd_cells is None else [cell_sentence(summary.odd_cells)]),
-        f"wrote {counted(summary.written, 'row')} to {place}{_list(cells)} in {seconds:.1f} s",
+        f"wrote {counted(summary.written, 'row')} to {place(out)}{_list(cells)} in {seconds:.1f} s",
     )
 
 

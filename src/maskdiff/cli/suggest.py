@@ -9,7 +9,7 @@ import typer
 
 from maskdiff.cli import groups, options
 from maskdiff.cli.odd_cells import cell_facts, cell_sentence, note_few_cells
-from maskdiff.cli.output import Output, counted, printable
+from maskdiff.cli.output import Output, counted, place, printable
 
 if TYPE_CHECKING:
     from maskdiff.jobs import SuggestSummary
@@ -36,16 +36,11 @@ def suggest(
     reading: groups.Reading,
 ) -> None:
     """Write a copy of a table in which odd cells hold the likeliest value; the file itself stays as it is."""
-    from maskdiff.errors import SettingError
     from maskdiff.io import WriteOptions
     from maskdiff.jobs import suggest_file
 
     output: Output = ctx.obj
-    if output.json and out == "-":
-        raise SettingError("the rows and --json both want standard output. Name a file for the rows: -o FILE.")
-    if changes is not None:
-        options.check_file(changes)
-    output.to_stderr, output.outputs = out == "-", [out, *([] if changes is None else [changes])]
+    output.will_write_rows(out, changes)
     began = time.monotonic()
     with output.progress() as progress:
         summary = suggest_file(
@@ -81,9 +76,8 @@ def _show(output: Output, summary: SuggestSummary, out: str, changes: str | None
     )
     have = "has" if summary.changed == 1 else "have"
     likely = f"; {summary.changed:,} {have} a likely value" if summary.odd.cells else ""
-    place = "standard output" if out == "-" else printable(out)
     listed = "" if changes is None else f" and the list of odd cells to {printable(changes)}"
     output.say(
         f"{cell_sentence(summary.odd)}{likely}",
-        f"wrote {counted(summary.rows, 'row')} to {place}{listed} in {seconds:.1f} s",
+        f"wrote {counted(summary.rows, 'row')} to {place(out)}{listed} in {seconds:.1f} s",
     )

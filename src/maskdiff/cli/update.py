@@ -36,8 +36,7 @@ def update(
     from maskdiff.jobs import Checkpoint, update_file
 
     output: Output = ctx.obj
-    options.check_file(out)
-    output.outputs = [out]
+    output.will_write(out)
     checkpoint = Checkpoint(f"{out}.checkpoint", resume=resume, seconds=checkpoint_seconds)
     with output.progress() as progress, saying_how_to_resume(checkpoint, output):
         summary = update_file(

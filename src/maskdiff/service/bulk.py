@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from maskdiff.service.requests.problems import busy
+from maskdiff.service.requests.problems import busy, too_late
 
 T = TypeVar("T")
 # Files that wait for their turn.
@@ -19,9 +19,10 @@ _MOST_WAITING = 8
 
 
 class BulkWork:
-    """Runs longer work one after the other; beyond a few that wait, more is refused."""
+    """Runs longer work one after the other; beyond a few that wait, more is refused. Nobody waits beyond `seconds`."""
 
-    def __init__(self, threads: int = 1, most_waiting: int = _MOST_WAITING) -> None:
+    def __init__(self, seconds: float, threads: int = 1, most_waiting: int = _MOST_WAITING) -> None:
+        self.seconds = seconds
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="bulk")
         self.most, self.held = threads + most_waiting, 0
         self.lock = threading.Lock()
@@ -32,13 +33,16 @@ class BulkWork:
                 raise busy(5)
             self.held += 1
         try:
-            # Work that has begun goes on to its end even if the client has gone; its files are removed then.
+            # Work that has begun goes on to its end even if the client has gone or the time is over.
             future = self.pool.submit(work)
         except BaseException:
             self._release()
             raise
         future.add_done_callback(lambda _: self._release())
-        return await asyncio.wrap_future(future)
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(future), self.seconds)
+        except TimeoutError:
+            raise too_late(self.seconds) from None
 
     def _release(self) -> None:
         with self.lock:

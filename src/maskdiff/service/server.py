@@ -13,6 +13,7 @@ import uvicorn
 
 from maskdiff.errors import SettingError
 from maskdiff.service.app import create_app
+from maskdiff.service.requests.headers import headers_within
 from maskdiff.service.settings import ServiceSettings
 
 # Seconds that accepted requests have left once the service is asked to end.
@@ -39,6 +40,7 @@ def serve(settings: ServiceSettings) -> None:
     listening = listen(settings.host, settings.port)
     config = uvicorn.Config(
         app,
+        http=headers_within(settings.limits.receive_seconds),
         log_config=None,
         access_log=False,  # the guard logs, without what people search for
         server_header=False,

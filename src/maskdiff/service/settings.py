@@ -17,8 +17,9 @@ class Limits:
 
     `body_bytes` of a request that is answered at once, `upload_bytes` of a file for a job, `unpacked_bytes` of either
     once decompressed; `json_rows` of one JSON request, `rows` of a file, `columns` of both. At most `waiting` requests
-    and `waiting_jobs` jobs wait for their turn. A body has to arrive within `receive_seconds`, an answer is given up
-    after `answer_seconds`. `jobs_at_once` jobs run side by side.
+    and `waiting_jobs` jobs wait for their turn. Headers have to arrive within `receive_seconds`, and so has a body. An
+    answer about JSON rows is given up after `answer_seconds`, one about a file after `file_seconds`. `jobs_at_once`
+    jobs run side by side. Uploads and results that nobody used for `keep_days` are removed; models never are.
     """
 
     body_bytes: int = 64 << 20
@@ -31,7 +32,9 @@ class Limits:
     waiting_jobs: int = 32
     receive_seconds: int = 30
     answer_seconds: int = 60
+    file_seconds: int = 600
     jobs_at_once: int = 1
+    keep_days: int = 30
 
     def __post_init__(self) -> None:
         wrong = next((one.name for one in fields(self) if getattr(self, one.name) < 1), None)

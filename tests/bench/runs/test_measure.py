@@ -153,7 +153,7 @@ def test_words_for_several_methods_are_spelled_out_once_each() -> None:
     names = chosen(["kernel", "ours", "baselines"])
     assert names[0] == "kernel"
     assert len(names) == len(set(names)) == 18
-    assert set(chosen(["all"])) == {*names, "isotree"}
+    assert set(chosen(["all"])) == {*names, "isotree", "lof"}
 
 
 @pytest.mark.parametrize("names", [chosen, table_names, text_names])

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from maskdiff.bench.baselines.numbers import NumbersForest, NumbersNeighbours
+from maskdiff.bench.baselines.numbers import NumbersForest, NumbersLof, NumbersNeighbours
 from maskdiff.bench.runs.records import read_records
 from maskdiff.bench.studies.more_tables import COMPARED, MoreTables
 from maskdiff.cli import main
@@ -45,10 +45,19 @@ def test_plain_bins_have_no_tails() -> None:
     assert detector.encoder.tails == 0  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("detector", [NumbersForest(seed=3), NumbersNeighbours()])
+@pytest.mark.parametrize("detector", [NumbersForest(seed=3), NumbersNeighbours(), NumbersLof()])
 def test_detectors_on_numbers_take_empty_cells_and_unseen_categories(detector: NumbersForest) -> None:
     normal = pd.DataFrame({"x": [*np.linspace(0, 1, 30), np.nan], "c": ["a"] * 31})
     new = pd.DataFrame({"x": [0.5, np.nan, 30.0], "c": ["a", "b", "a"]})
     scores = detector.fit(normal).anomaly_score(new)
     assert np.isfinite(scores).all()
     assert scores.argmax() == 2
+
+
+def test_the_local_outlier_factor_compares_with_a_sample_of_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NumbersLof, "most_rows", 50)
+    normal = pd.DataFrame({"x": np.linspace(0, 1, 200), "c": ["a", "b"] * 100})
+    detector = NumbersLof(seed=1).fit(normal)
+    assert detector.model_.n_samples_fit_ == 50
+    scores = detector.anomaly_score(pd.DataFrame({"x": [0.5, 9.0], "c": ["a", "a"]}))
+    assert scores[1] > scores[0]

@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 
 from maskdiff import TableDetector, save
-from maskdiff.client import Client, ServiceError
+from maskdiff.client import Client, JobError, ServiceError
 from maskdiff.service.kept.workspace import Workspace
 
 from ...conftest import make_connections
 from ..running import PATIENCE, Running, serving, start, wait_until
 
 UPLOAD = "POST /files?name=a.csv HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Maskdiff: 1\r\nContent-Length: 100000\r\n\r\n"
+# Bytes that a file may have where there is hardly any room: enough for an upload and for the list of jobs.
+ROOM = 40_000
 ROW = {"protocol": "udp", "service": "http", "flag": "SF", "bytes": 2000}
 
 
@@ -89,12 +91,22 @@ def test_a_killed_service_leaves_nothing_half_done_and_goes_on_when_it_starts_ag
     assert not (folder / "later.maskdiff").exists()
 
 
-def test_a_full_disk_refuses_uploads_and_fails_jobs_but_the_service_goes_on(folder: Path) -> None:
+def test_a_full_disk_refuses_uploads_and_fails_jobs_but_the_service_goes_on(folder: Path, tmp_path: Path) -> None:
     """No file can grow beyond a limit, which is what a full disk looks like to a process."""
 
     def no_room() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (ROOM, ROOM))
 
+    model, rows = folder / "connections.maskdiff", tmp_path / "connections.parquet"
+    save(TableDetector("kernel").fit(make_connections(4000, seed=1)), model)
+    make_connections(2000, seed=2).to_parquet(rows)
+    before = model.read_bytes()
+    asked: list[tuple[str, dict[str, str]]] = [
+        ("/find", {"reconstructor": "kernel"}),
+        ("/models", {"reconstructor": "kernel", "name": "never"}),
+        ("/models/connections/update", {}),
+        ("/results", {"model": "connections"}),
+    ]
     with serving(folder, preexec_fn=no_room) as running, Client(running.url, seconds=PATIENCE) as client:
         large = make_connections(30_000, seed=1).to_csv(index=False).encode()
         answer = client.http.post("/files", params={"name": "a.csv"}, content=large)
@@ -103,4 +115,14 @@ def test_a_full_disk_refuses_uploads_and_fails_jobs_but_the_service_goes_on(fold
         answer = client.http.post("/models/connections/score", content=large, headers={"Content-Type": "text/csv"})
         assert answer.status_code == 507
         assert [path.name for path in (folder / ".service" / "files").iterdir()] == []
+
+        file = client.upload(rows)["id"]
+        for route, given in asked:
+            job = client.http.post(route, json={"file": file, **given}).json()
+            with pytest.raises(JobError, match="the disk is full; nothing was kept"):
+                client.wait(job)
         assert client.score("connections", [ROW])
+    assert sorted(path.name for path in folder.iterdir()) == [".service", "connections.maskdiff"]
+    assert model.read_bytes() == before
+    assert list((folder / ".service" / "results").iterdir()) == []
+    assert list((folder / ".service").glob("checkpoints/*")) == []

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ..running import Running
+from maskdiff.client import Client, JobError
+
+from ..running import Running, wait_until
 from .conftest import PHONE, WIDE
 
 AXE = Path(sys.prefix) / "node_modules" / "axe-core" / "axe.min.js"
@@ -27,15 +30,44 @@ def _axe() -> None:
         pytest.skip("axe-core is not installed: make browser")
 
 
+@pytest.fixture(scope="module")
+def failed_job(server: Running, table: Path) -> str:
+    """The id of a job that could not do its work."""
+    with Client(server.url, seconds=120) as client:
+        file = client.upload(table)["id"]
+        job = client.http.post("/models", json={"file": file, "name": "never", "label": "no such column"}).json()
+        with pytest.raises(JobError):
+            client.wait(job)
+        return str(job["id"])
+
+
+@pytest.fixture(scope="module")
+def running_job(server: Running, table: Path, failed_job: str) -> Iterator[str]:
+    """The id of a job that goes on until the tests of this file are done."""
+    with Client(server.url, seconds=120) as client:
+        given = {"file": client.upload(table)["id"], "name": "never", "reconstructor": "mlp", "steps": 10_000_000}
+        job = client.http.post("/models", json=given).json()
+        wait_until(lambda: client.job(job["id"])["done"], "training")
+        yield str(job["id"])
+        client.cancel(job["id"])
+
+
 @pytest.mark.parametrize("screen", [WIDE, PHONE], ids=["wide", "phone"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_view_keeps_anyone_out(
-    visit: Any, server: Running, result: str, scheme: str, screen: dict[str, int]
+    visit: Any,
+    server: Running,
+    result: str,
+    running_job: str,
+    failed_job: str,
+    scheme: str,
+    screen: dict[str, int],
 ) -> None:
     pets = b"pet,says\n" + b"cat,meow\n" * 30
     file = server.http.post("/files", params={"name": "pets.csv"}, content=pets).json()["id"]
     shown = f"result/{result}"
     views = ["", f"file/{file}", f"{shown}?shown=alarms", f"{shown}?view=reasons", f"{shown}?row=18"]
+    views += [f"job/{running_job}", f"job/{failed_job}", f"result/{'0' * 32}", "nowhere"]
     page = visit("", color_scheme=scheme, viewport=screen, bypass_csp=True)
     found = {}
     for view in views:

@@ -8,6 +8,7 @@ import json
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -190,6 +191,22 @@ def test_a_client_that_sends_too_slowly_is_not_waited_for(strict: Running, path:
     with connected(strict, HEAD.format(path=path, type="text/csv", n=1000)) as slow:
         slow.sendall(b"a,b\n")
         assert b" 408 " in slow.recv(100)
+    assert strict.http.get("/health").status_code == 200
+
+
+@pytest.mark.parametrize("first", ["", "GET /health HTTP/1.1\n", "GET /health HTTP/1.1\nHost: 127.0.0.1\n\n"])
+def test_headers_that_come_byte_by_byte_are_not_waited_for(strict: Running, first: str) -> None:
+    """On a new connection, and on one that was answered before."""
+    with connected(strict, first) as slow:
+        slow.settimeout(0.1)
+        said = b""
+        for byte in b"GET /health HTTP/1.1\r\nX-Slow: " + b"a" * 1000:
+            with suppress(TimeoutError, ConnectionError):
+                slow.sendall(bytes([byte]))
+                said += (part := slow.recv(1000))
+                if not part:
+                    break
+        assert b"HTTP/1.1 408 " in said
     assert strict.http.get("/health").status_code == 200
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from sklearn.ensemble import IsolationForest
-from sklearn.neighbors import NearestNeighbors
+from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
 from maskdiff.codes import FloatArray
@@ -67,6 +68,24 @@ class NumbersNeighbours(OnNumbers):
 
     def _score(self, rows: FloatArray) -> FloatArray:
         scores: FloatArray = self.model_.kneighbors(rows)[0].mean(axis=1)
+        return scores
+
+
+class NumbersLof(OnNumbers):
+    """The local outlier factor with 20 neighbours, among at most 10,000 normal rows, which are drawn at random."""
+
+    most_rows = 10_000
+
+    def __init__(self, *, seed: int = 0, device: str = "cpu") -> None:
+        self.seed = seed
+
+    def _fit(self, rows: FloatArray) -> None:
+        if len(rows) > self.most_rows:
+            rows = np.random.default_rng(self.seed).choice(rows, self.most_rows, replace=False)
+        self.model_ = LocalOutlierFactor(n_neighbors=min(20, len(rows) - 1), novelty=True).fit(rows)
+
+    def _score(self, rows: FloatArray) -> FloatArray:
+        scores: FloatArray = -self.model_.score_samples(rows)
         return scores
 
 

@@ -74,7 +74,7 @@ def quality_table(records: RecordFolder) -> str:
     return section(
         "Quality",
         f"Mean ROC / PR in percent, learned from normal rows, on the {number(len(shared))} tables of the paper and on "
-        "tables picked later. An empty cell was not measured: there is no record of LOF on tables.",
+        "tables picked later. An empty cell was not measured. LOF compares with at most 10,000 normal rows.",
         grid(head, lines),
         "The default was chosen with the labels of the first column in view, so read that column as optimistic; how "
         "the others were treated: [tables](tables.md#more-tables). A mean hides that each method wins somewhere: "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from maskdiff.bench.baselines import deep_svdd, drl, dte, goad, icl, isotree, mcm, neighbours, pyod
+from maskdiff.bench.baselines import deep_svdd, drl, dte, goad, icl, isotree, mcm, neighbours, numbers, pyod
 from maskdiff.bench.baselines.encoded import Encoded, MatrixDetector
 from maskdiff.codes import FloatArray
 from maskdiff.detectors import TableDetector
@@ -90,6 +90,7 @@ METHODS: dict[str, Method] = {
     "mcm": on_one_hot(mcm.masked_cells, "MCM"),
     "drl": on_one_hot(drl.decomposition, "DRL"),
     "isotree": on_tables(isotree.categorical_forest),
+    "lof": on_tables(numbers.NumbersLof),
 }
 
 

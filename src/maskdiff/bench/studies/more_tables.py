@@ -23,7 +23,7 @@ def _plain_bins(seed: int, device: str) -> TableDetector:
 
 # By the methods' names in the records.
 COMPARED: dict[str, Method] = {
-    **{name: METHODS[name] for name in ("default", "mlp", "kernel", "ecod", "isotree")},
+    **{name: METHODS[name] for name in ("default", "mlp", "kernel", "ecod", "isotree", "lof")},
     "default, plain bins": Method(_plain_bins, "ours"),
     "iforest on numbers": on_tables(NumbersForest),
     "5 neighbours on numbers": on_tables(NumbersNeighbours),

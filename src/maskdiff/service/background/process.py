@@ -71,11 +71,12 @@ def run_job(work: Workspace, id: str) -> None:
             if isinstance(error, MaskdiffError) and job.settings.get("file"):
                 path, name = work.files.rows(job.settings["file"]), work.files.get(job.settings["file"]).name
                 message = message.replace(str(path), name)
+            work.forget_checkpoints(id)  # first: where the disk is full, they leave room to say so
             work.jobs.end(id, FAILED, error=message)
         else:
             notes = [str(one.message) for one in caught if isinstance(one.message, MaskdiffWarning)]
             work.jobs.end(id, DONE, result=result, notes=list(dict.fromkeys(notes)))
-        work.forget_checkpoints(id)
+            work.forget_checkpoints(id)
 
 
 def _end_with(service: socket.socket) -> None:

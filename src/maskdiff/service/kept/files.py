@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Container, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -43,9 +44,11 @@ class FolderStore:
         parent.mkdir(parents=True, exist_ok=True)
 
     def path(self, id: str) -> Path:
+        """The folder of an id, which counts as used from now on."""
         found = self.parent / check_id(id, self.what)
         if not found.is_dir():
             raise Problem(404, f"there is no such {self.what}.")
+        os.utime(found)
         return found
 
     @contextmanager
@@ -70,11 +73,18 @@ class FolderStore:
         path.rename(gone)  # never half a folder under its id
         shutil.rmtree(gone, ignore_errors=True)
 
-    def sweep(self) -> None:
-        """Remove what broke off long ago."""
-        for path in self.parent.glob(f"{PARTIAL}*"):
-            if path.stat().st_mtime < time.time() - _OLD:
-                shutil.rmtree(path, ignore_errors=True)
+    def sweep(self, keep_seconds: float, needed: Container[str]) -> None:
+        """Remove what broke off long ago and what nobody used for so long, except the ids that are still `needed`."""
+        for path in self.parent.iterdir():
+            id, broke_off = path.name.removeprefix(PARTIAL), path.name.startswith(PARTIAL)
+            with suppress(OSError, Problem):  # another service of the folder was quicker
+                unused = time.time() - path.stat().st_mtime
+                if unused < (_OLD if broke_off else keep_seconds) or id in needed:
+                    continue
+                if broke_off:
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    self.remove(id)
 
 
 class FileStore(FolderStore):

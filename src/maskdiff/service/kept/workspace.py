@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from pathlib import Path
 
-from maskdiff.service.background.store import JobStore
+from maskdiff.service.background.store import RUNNING, WAITING, JobStore
 from maskdiff.service.kept.files import FileStore, FolderStore
 from maskdiff.service.kept.models import ENDING
 from maskdiff.service.requests.names import check_model_name
@@ -45,7 +47,16 @@ class Workspace:
         for path in self.checkpoint(job).parent.glob(f"{job}*"):
             path.unlink(missing_ok=True)
 
-    def sweep(self) -> None:
-        """Remove what broke off long ago."""
-        self.files.sweep()
-        self.results.sweep()
+    def sweep(self, keep_days: float) -> None:
+        """Remove what broke off long ago, and uploads and results that nobody used for so many days."""
+        seconds = keep_days * 24 * 3600
+        jobs = [*self.jobs.in_state(WAITING), *self.jobs.in_state(RUNNING)]
+        needed = {
+            name for job in jobs for name in (job.id, job.settings.get("file", ""), job.settings.get("result", ""))
+        }
+        self.files.sweep(seconds, needed)
+        self.results.sweep(seconds, needed)
+        for path in (self.own / "locks").glob("job-*"):
+            with suppress(OSError):
+                if path.name.removeprefix("job-") not in needed and time.time() - path.stat().st_mtime > seconds:
+                    path.unlink()

@@ -77,13 +77,13 @@ const list = (title, lines, none) => make("section", { class: "frame" }, make("h
   lines.length ? make("ul", { class: "entries" }, lines) : make("p", { class: "empty" }, none));
 
 export const homeView = async ({ signal }) => {
-  const [{ models }, { results }, { jobs }] = await Promise.all(["/models", "/results", "/jobs"].map((path) => get(path, { signal })));
+  const [{ models }, { results, keep_days }, { jobs }] = await Promise.all(["/models", "/results", "/jobs"].map((path) => get(path, { signal })));
   const open = jobs.filter((job) => ["waiting", "running"].includes(job.state));
   return [
     make("section", { class: "frame" }, heading("Find the odd rows of a table"),
       make("p", { class: "lede" }, "Which rows do not fit the others, and which cells make them odd. Nobody has to say beforehand what is normal."), dropZone()),
     ...(open.length ? [list("Under way", open.map(jobLine), "")] : []),
-    list("Looked at before", results.map(resultLine), "Nothing yet. What is found in a file stays here until it is removed."),
+    list("Looked at before", results.map(resultLine), `Nothing yet. What is found in a file stays here until nobody looks at it for ${keep_days} days.`),
     list("Models", models.map(modelLine), "No model yet. Drop a file of normal rows and learn one."),
   ];
 };

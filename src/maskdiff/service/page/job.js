@@ -27,7 +27,7 @@ export const jobView = async ({ id, signal }) => {
     stage.textContent = { waiting: "Waiting for its turn", running: job.stage || "starting", done: "Done", failed: "It failed", cancelled: "Cancelled" }[job.state];
     const loss = job.loss === null ? "" : `, loss on rows held out ${job.loss.toFixed(3)}`;
     detail.textContent = known ? `${count(job.done)} of ${count(job.total)}${loss}` : "";
-    if (job.state === "failed") detail.textContent = job.error;
+    if (job.state === "failed") { detail.textContent = job.error; say(`It failed: ${job.error}`); }
     detail.className = job.state === "failed" ? "failure" : "note";
     stages.hidden = job.state === "failed";
   };

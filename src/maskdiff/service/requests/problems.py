@@ -60,6 +60,10 @@ def busy(seconds: int = 1) -> Problem:
     return Problem(429, "too many requests are waiting; try again later.", {"Retry-After": str(seconds)})
 
 
+def too_late(seconds: float) -> Problem:
+    return Problem(503, f"the answer took longer than {seconds:g} s.", {"Retry-After": "10"})
+
+
 def problem_of(error: Exception) -> Problem | None:
     """The refusal that an error of the library or of the disk stands for; None for a fault of ours."""
     if isinstance(error, Problem):

@@ -52,7 +52,7 @@ class UploadedFile(BaseModel):
 @router.post(
     "",
     status_code=201,
-    responses=answers(400, 408, 413, 415, 422, 429, 507),
+    responses=answers(400, 408, 413, 415, 422, 429, 503, 507),
     dependencies=[Depends(own_client)],
     openapi_extra=_BODY,
 )
@@ -77,13 +77,13 @@ async def upload(
         raise
 
 
-@router.post("/{id}/preview", responses=answers(400, 404, 422, 429))
+@router.post("/{id}/preview", responses=answers(400, 404, 422, 429, 503))
 async def preview(id: FileId, service: TheService, columns: Annotated[Columns, Body(embed=True)]) -> UploadedFile:
     """How the columns would be read, with these of them read as given."""
     return await _preview(service, service.work.files.get(id), {name: how for name, how in columns.items()})
 
 
-@router.get("/{id}", responses=answers(400, 404, 422, 429))
+@router.get("/{id}", responses=answers(400, 404, 422, 429, 503))
 async def read_file(id: FileId, service: TheService) -> UploadedFile:
     """A file that was uploaded before."""
     return await _preview(service, service.work.files.get(id), {})

@@ -90,7 +90,7 @@ class Dismissed(BaseModel):
 
 
 @router.post(
-    "/{name}/dismiss", responses=answers(400, 404, 409, 413, 422, 429, 507), dependencies=[Depends(own_client)]
+    "/{name}/dismiss", responses=answers(400, 404, 409, 413, 422, 429, 503, 507), dependencies=[Depends(own_client)]
 )
 async def dismiss(name: ModelName, given: DismissRequest, service: TheService) -> Dismissed:
     """Judge rows fine: alarms like theirs do not come back."""
@@ -100,7 +100,9 @@ async def dismiss(name: ModelName, given: DismissRequest, service: TheService) -
 
 
 @router.delete(
-    "/{name}/dismissals/{number}", responses=answers(400, 404, 409, 422, 429, 507), dependencies=[Depends(own_client)]
+    "/{name}/dismissals/{number}",
+    responses=answers(400, 404, 409, 422, 429, 503, 507),
+    dependencies=[Depends(own_client)],
 )
 async def undo_dismissal(
     name: ModelName, number: Annotated[int, Path(ge=1, le=2**31 - 1)], service: TheService

@@ -42,9 +42,10 @@ _MOST_EXPLAINED = 100
 
 
 class ResultList(BaseModel):
-    """All results, the newest first."""
+    """All results, the newest first; one that nobody looks at for `keep_days` is removed."""
 
     results: list[dict[str, Any]]
+    keep_days: int
 
 
 class WhatIf(BaseModel):
@@ -83,7 +84,8 @@ _JSON: dict[int | str, dict[str, Any]] = {200: {"content": {JSON: {"schema": {"t
 @router.get("", responses=answers())
 async def list_results(service: TheService) -> ResultList:
     """What jobs found."""
-    return ResultList(results=await asyncio.to_thread(service.results.all))
+    results = await asyncio.to_thread(service.results.all)
+    return ResultList(results=results, keep_days=service.limits.keep_days)
 
 
 @router.get("/{id}", responses={**_JSON, **answers(404, 422)}, response_class=Response)
@@ -164,7 +166,7 @@ async def what_if(id: ResultId, row: RowNumber, given: WhatIf, request: Request,
 
 @router.post(
     "/{id}/dismiss",
-    responses={**_JSON, **answers(400, 404, 409, 422, 429, 507)},
+    responses={**_JSON, **answers(400, 404, 409, 422, 429, 503, 507)},
     response_class=Response,
     dependencies=[Depends(own_client)],
 )
@@ -180,7 +182,7 @@ async def dismiss(id: ResultId, given: Fine, service: TheService) -> Response:
 
 @router.get(
     "/{id}/csv",
-    responses={200: {"content": {CSV: {"schema": {"type": "string"}}}}, **answers(400, 404, 422, 429, 507)},
+    responses={200: {"content": {CSV: {"schema": {"type": "string"}}}}, **answers(400, 404, 422, 429, 503, 507)},
     response_class=FileResponse,
 )
 async def download(id: ResultId, service: TheService, choice: Chosen) -> FileResponse:

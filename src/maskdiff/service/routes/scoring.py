@@ -20,7 +20,7 @@ from maskdiff.jobs import ScoreOptions, score_file
 from maskdiff.service.bulk import Scratch
 from maskdiff.service.kept.models import ServedModel
 from maskdiff.service.requests.bodies import TooLarge, in_memory, to_file
-from maskdiff.service.requests.problems import Problem, answers
+from maskdiff.service.requests.problems import Problem, answers, too_late
 from maskdiff.service.requests.tables import CSV, FORMATS, JSON, LINES, PARQUET, check_table
 from maskdiff.service.routes.models import ModelName
 from maskdiff.service.scoring import Records, RowOptions
@@ -174,7 +174,7 @@ async def answered(request: Request, answer: asyncio.Future[Records], seconds: f
             return answer.result()
         if gone.done():
             raise Problem(400, "the client went away.")
-        raise Problem(503, f"the answer took longer than {seconds:g} s.", {"Retry-After": "10"})
+        raise too_late(seconds)
     finally:
         gone.cancel()
         answer.cancel()
