@@ -2,8 +2,8 @@
 
 The blocks of one page share their names and run in order, as one test, in an empty folder. Console blocks run their
 commands and compare what is printed; any number stands for any other, and a line of dots for any lines. A block that
-cannot run everywhere is preceded by `<!--- skip: next if(condition, reason="...") -->`. Doctests of
-src are collected by pytest.
+cannot run everywhere is preceded by `<!--- skip: next if(condition, reason="...") -->`; those that need a service or a
+cluster are run by tests/service and tests/distributed. Doctests of src are collected by pytest.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ OTHER_ENGINES = ROOT / "docs" / "other-engines.md"
 # What pages on other engines need, None where it is not here.
 ENGINES = {
     "dask": lambda: find_spec("dask") and find_spec("pandas"),
+    "isotree": lambda: find_spec("isotree"),
     "spark": lambda: find_spec("pyspark") and shutil.which("java"),
 }
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -67,19 +68,19 @@ def pattern_of(shown: str) -> str:
     )
 
 
-def read_page(page: Path) -> Document:
+def read_page(page: Path, *, skipping: bool = True) -> Document:
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    parsers = [PythonCodeBlockParser(doctest_optionflags=flags), CodeBlockParser("console", run_console), SkipParser()]
-    document = Document.parse(str(page), *parsers)
+    parsers = [PythonCodeBlockParser(doctest_optionflags=flags), CodeBlockParser("console", run_console)]
+    document = Document.parse(str(page), *parsers, *([SkipParser()] if skipping else []))
     document.namespace["__name__"] = page.stem
     document.namespace |= {name: here() for name, here in ENGINES.items()}
     return document
 
 
-def run_page(page: Path) -> int:
-    """Run the page's blocks in order; how many ran."""
+def run_page(page: Path, *, skipping: bool = True) -> int:
+    """Run the page's blocks in order, without `skipping` also those that need more than Python; how many ran."""
     ran = 0
-    for example in read_page(page):
+    for example in read_page(page, skipping=skipping):
         try:
             example.evaluate()
         except SkipTest:
