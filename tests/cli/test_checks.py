@@ -27,7 +27,7 @@ def other_ports(tmp_path_factory):
 def test_score_notes_what_it_found_with_the_flag_that_is_the_way_out(model, other_ports, tmp_path):
     said = call("score", model, other_ports, "-o", tmp_path / "s.csv")
     assert said.status == 0
-    assert "note: ignored, for the model has never seen them: seen, y." in said.err
+    assert "note: columns ignored, because the model has never seen them: seen, y." in said.err
     assert "mostly due to the column 'port'" in said.err
     assert "(On the command line: fit with --drop port.)" in said.err
 

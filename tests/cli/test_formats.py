@@ -129,7 +129,7 @@ def test_a_repeated_name_is_refused_only_where_it_is_needed(home, model, tmp_pat
     said = call("score", model, tmp_path / "extra.csv")
     assert said.status == 0
     assert said.out.splitlines()[1].startswith(f"1,{lines[1]},2,")
-    assert "note: ignored, for the model has never seen them: x" in said.err
+    assert "note: columns ignored, because the model has never seen them: x" in said.err
     (tmp_path / "twice.csv").write_text("\n".join(f"{line},{line.split(',')[1]}" for line in lines))
     refused = call("score", model, tmp_path / "twice.csv")
     assert refused.is_refusal

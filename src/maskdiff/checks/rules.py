@@ -17,7 +17,7 @@ def unknown_columns(counts: CheckCounts, settings: CheckSettings) -> Check | Non
     """Columns of the file that the model never saw."""
     if not counts.unknown:
         return None
-    message = f"ignored, for the model has never seen them: {', '.join(counts.unknown)}."
+    message = f"columns ignored, because the model has never seen them: {', '.join(counts.unknown)}."
     return Check("unknown_columns", message, {"columns": counts.unknown})
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from maskdiff.client import Client, JobError
+from maskdiff.client import Client, JobError, ServiceError
 
 from ..running import Running, wait_until
 from .conftest import PHONE, WIDE
@@ -41,15 +42,16 @@ def failed_job(server: Running, table: Path) -> str:
         return str(job["id"])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def running_job(server: Running, table: Path, failed_job: str) -> Iterator[str]:
-    """The id of a job that goes on until the tests of this file are done."""
+    """The id of a job that runs for a while."""
     with Client(server.url, seconds=120) as client:
         given = {"file": client.upload(table)["id"], "name": "never", "reconstructor": "mlp", "steps": 10_000_000}
         job = client.http.post("/models", json=given).json()
         wait_until(lambda: client.job(job["id"])["done"], "training")
         yield str(job["id"])
-        client.cancel(job["id"])
+        with suppress(ServiceError):  # it may have ended
+            client.cancel(job["id"])
 
 
 @pytest.mark.parametrize("screen", [WIDE, PHONE], ids=["wide", "phone"])
@@ -66,13 +68,16 @@ def test_no_view_keeps_anyone_out(
     pets = b"pet,says\n" + b"cat,meow\n" * 30
     file = server.http.post("/files", params={"name": "pets.csv"}, content=pets).json()["id"]
     shown = f"result/{result}"
-    views = ["", f"file/{file}", f"{shown}?shown=alarms", f"{shown}?view=reasons", f"{shown}?row=18"]
-    views += [f"job/{running_job}", f"job/{failed_job}", f"result/{'0' * 32}", "nowhere"]
+    running = f"job/{running_job}"
+    views = [running, "", f"file/{file}", f"{shown}?shown=alarms", f"{shown}?view=reasons", f"{shown}?row=18"]
+    views += [f"job/{failed_job}", f"result/{'0' * 32}", "nowhere"]
     page = visit("", color_scheme=scheme, viewport=screen, bypass_csp=True)
     found = {}
     for view in views:
         page.goto(f"{server.url}/#/{view}")
         page.reload()
         page.wait_for_selector("dialog[open]" if "row=" in view else "html[data-ready] main h1")
+        if view == running:
+            page.wait_for_selector("progress:not([hidden])")
         found[view] = complaints(page)
     assert [one for view in views for one in found[view]] == []

@@ -5,25 +5,28 @@ import { $, ago, bytes, count, heading, make, plural, say } from "./dom.js";
 const dropZone = () => {
   const input = make("input", { type: "file", id: "file", class: "hidden-input", accept: ".csv,.tsv,.txt,.json,.jsonl,.ndjson,.parquet,.xlsx,.gz" });
   const meter = make("progress", { max: 1, value: 0, hidden: true, "aria-label": "Upload" });
+  const doing = make("p", { class: "doing" });
   const note = make("p", { class: "note", role: "alert" });
   const zone = make("div", { class: "drop" },
     make("label", { for: "file", class: "drop-label" }, make("strong", {}, "Drop a file here"), make("span", {}, "or choose one")), input,
-    make("p", { class: "note" }, "CSV, Excel, JSON, JSON Lines or Parquet; packed by gzip or not. It stays on the machine that serves this page."), meter, note);
+    make("p", { class: "note" }, "CSV, Excel, JSON, JSON Lines or Parquet; packed by gzip or not. It stays on the machine that serves this page."), meter, doing, note);
   const take = async (file) => {
     if (!file) return;
     note.textContent = "";
     meter.hidden = false;
+    doing.textContent = `Sending ${file.name}…`;
     zone.classList.add("busy");
     say(`Reading ${file.name}`);
     try {
       const done = await upload(file, (share) => {
         if (share < 1) meter.value = share;
-        else { meter.removeAttribute("value"); note.textContent = "Reading the columns…"; }
+        else { meter.removeAttribute("value"); doing.textContent = `Reading the columns of ${file.name}…`; }
       });
       location.hash = `#/file/${done.id}`;
     } catch (error) {
       note.textContent = `${file.name} cannot be used: ${error.message}`;
       meter.hidden = true;
+      doing.textContent = "";
     }
     zone.classList.remove("busy");
     input.value = "";
@@ -83,7 +86,7 @@ export const homeView = async ({ signal }) => {
     make("section", { class: "frame" }, heading("Find the odd rows of a table"),
       make("p", { class: "lede" }, "Which rows do not fit the others, and which cells make them odd. Nobody has to say beforehand what is normal."), dropZone()),
     ...(open.length ? [list("Under way", open.map(jobLine), "")] : []),
-    list("Looked at before", results.map(resultLine), `Nothing yet. What is found in a file stays here until nobody looks at it for ${keep_days} days.`),
+    list("Looked at before", results.map(resultLine), `Nothing yet. Results stay here for ${keep_days} days after they were last opened.`),
     list("Models", models.map(modelLine), "No model yet. Drop a file of normal rows and learn one."),
   ];
 };

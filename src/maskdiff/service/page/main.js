@@ -25,8 +25,8 @@ const views = [
 ];
 
 const problem = (error) => make("section", { class: "frame" },
-  heading(error instanceof Refused && error.status === 404 ? "There is no such thing" : "That did not work"),
-  make("p", { class: "lede", role: "alert" }, error.message),
+  heading(error instanceof Refused && error.status === 404 ? "Not found" : "That did not work"),
+  make("p", { class: "lede", role: "alert" }, error.message.replace(/^./, (letter) => letter.toUpperCase())),
   make("p", {}, make("a", { href: "#/" }, "Back to the beginning")));
 
 let leaving = new AbortController();

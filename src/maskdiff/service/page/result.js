@@ -39,9 +39,9 @@ export const resultView = async ({ id, query, signal }) => {
       ...(searched ? [figure("Odd, about", count(facts.estimated_odd.number), " ", make("small", {}, `${count(facts.estimated_odd.low)} to ${count(facts.estimated_odd.high)}`))]
         : [figure("Threshold", score(sections.threshold), " ", make("small", {}, sections.unit_short))]),
       figure("Judged fine", count(facts.dismissed)));
-    if (searched && !facts.alarms) lede.textContent = `No row is so odd that at most ${rate(facts.false_discovery_rate)} of those reported would be normal. The oddest rows come first.`;
+    if (searched && !facts.alarms) lede.textContent = `No row is so odd that at most ${rate(facts.false_discovery_rate)} of those reported would be normal. The oddest rows come first. What stands below the list is about alarms at a false-alarm rate of ${rate(sections.rate)}.`;
     else if (searched) lede.replaceChildren(make("strong", {}, `${count(facts.alarms)} of ${plural(facts.rows, "row")}`), ` ${facts.alarms === 1 ? "is" : "are"} odd; on average at most ${rate(facts.false_discovery_rate)} of those found are normal.`);
-    else lede.replaceChildren(make("strong", {}, `${count(n)} of ${plural(facts.rows, "row")}`), ` ${n === 1 ? "stands" : "stand"} out from what the model `, make("span", { class: "value name" }, facts.model ?? ""), " learned as normal.");
+    else lede.replaceChildren(make("strong", {}, n ? `${count(n)} of ${plural(facts.rows, "row")}` : "No row"), ` ${n > 1 ? "stand" : "stands"} out from what the model `, make("span", { class: "value name" }, facts.model ?? ""), " learned as normal.");
     if (!searched && n > facts.rows / 2) lede.append(" More than half of all rows stand out: they may be of another kind than those the model learned from.");
   };
 
