@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,13 +11,14 @@ import typer
 
 from maskdiff.cli import groups, options
 from maskdiff.cli.odd_cells import cell_facts, cell_sentence
-from maskdiff.cli.output import Output, counted, grid, percent, place, printable
+from maskdiff.cli.output import Output, counted, grid, percent, place
+from maskdiff.cli.resuming import saying_how_to_resume
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from maskdiff.detectors.finding.tail import OddEstimate
-    from maskdiff.jobs import Checkpoints, FindSummary
+    from maskdiff.jobs import FindSummary
 
 # The number of rows shown, the oddest first, and of their reasons.
 _SHOWN, _REASONS = 5, 2
@@ -72,7 +71,7 @@ def find(
     began = time.monotonic()
     checkpoints = None if out == "-" else Checkpoints(f"{out}.checkpoint", resume=resume, seconds=checkpoint_seconds)
     warnings.simplefilter("default", LeftOutWarning)  # there is no table of columns here that says it
-    with output.progress() as progress, _saying_how_to_resume(checkpoints, output):
+    with output.progress() as progress, saying_how_to_resume(checkpoints, output):
         if cluster is None:
             search: Any = find_file
         else:
@@ -93,20 +92,6 @@ def find(
             callback=progress or None,
         )
     _show(output, summary, time.monotonic() - began)
-
-
-@contextmanager
-def _saying_how_to_resume(checkpoints: Checkpoints | None, output: Output) -> Iterator[None]:
-    """Say how to go on if what runs in here is interrupted."""
-    if checkpoints is not None and checkpoints.resume and not checkpoints.files:
-        output.note(f"there is no {printable(str(checkpoints.path))}; the search begins at the beginning")
-    try:
-        yield
-    except KeyboardInterrupt:
-        if checkpoints is not None and checkpoints.kept:
-            kept = printable(f"{checkpoints.path}.*")
-            output.note(f"the trainings so far are kept in {kept}; the same command with --resume goes on from there")
-        raise
 
 
 def _show(output: Output, summary: FindSummary, seconds: float) -> None:

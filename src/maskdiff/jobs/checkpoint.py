@@ -40,6 +40,19 @@ class Checkpoint:
         self.kept = False
         self._last = time.monotonic()
 
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def files(self) -> list[Path]:
+        """The file, where it is there."""
+        return [self.path] if self.path.is_file() else []
+
+    @property
+    def resumable(self) -> bool:
+        """Whether this run left something to resume."""
+        return self.kept or self.resumed_at is not None
+
     def load(self, run: str) -> dict[str, Tensor] | None:
         """What was kept of this run."""
         from safetensors import SafetensorError, safe_open
@@ -93,10 +106,13 @@ class Checkpoints:
         self.made.append(Checkpoint(f"{self.path}.{round}-{fold + 1}", resume=self.resume, seconds=self.seconds))
         return self.made[-1]
 
+    def __str__(self) -> str:
+        return f"{self.path}.*"
+
     @property
-    def kept(self) -> bool:
-        """Whether anything can be resumed."""
-        return any(one.kept or one.resumed_at is not None for one in self.made)
+    def resumable(self) -> bool:
+        """Whether this run left something to resume."""
+        return any(one.resumable for one in self.made)
 
     @property
     def files(self) -> list[Path]:
