@@ -46,12 +46,14 @@ def failed_job(server: Running, table: Path) -> str:
 def running_job(server: Running, table: Path, failed_job: str) -> Iterator[str]:
     """The id of a job that runs for a while."""
     with Client(server.url, seconds=120) as client:
-        given = {"file": client.upload(table)["id"], "name": "never", "reconstructor": "mlp", "steps": 10_000_000}
-        job = client.http.post("/models", json=given).json()
+        given = {"file": client.upload(table)["id"], "name": "access", "replace": True, "reconstructor": "mlp"}
+        job = client.http.post("/models", json={**given, "steps": 10_000_000}).json()
         wait_until(lambda: client.job(job["id"])["done"], "training")
         yield str(job["id"])
         with suppress(ServiceError):  # it may have ended
             client.cancel(job["id"])
+        with suppress(ServiceError):
+            client.delete_model("access")
 
 
 @pytest.mark.parametrize("screen", [WIDE, PHONE], ids=["wide", "phone"])
