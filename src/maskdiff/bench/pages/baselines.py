@@ -84,10 +84,10 @@ def baselines_page(records: RecordFolder) -> list[str]:
     """The blocks of the page."""
     table, quality = own_results(records), Quality(records)
     return [
-        "The paper's twelve baselines and isotree, on the paper's own splits; what each is: "
+        "The paper's twelve baselines, isotree and LOF, on the paper's own splits; what each is: "
         "[the benchmark](../benchmark.md).",
         command(
-            "maskdiff bench tables --data DIR --methods copod,ecod,hamming-knn,iforest,isotree --seeds 5 \\",
+            "maskdiff bench tables --data DIR --methods copod,ecod,hamming-knn,iforest,isotree,lof --seeds 5 \\",
             "    --out results/baselines.jsonl",
             "maskdiff bench tables --data DIR --seeds 5 --device cuda --jobs 12 --out results/baselines-deep.jsonl \\",
             "    --methods dte-gaussian,dte-categorical,dte-inverse-gamma,drl,mcm,goad,icl,deep-svdd",

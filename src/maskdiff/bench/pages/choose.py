@@ -74,12 +74,20 @@ def quality_table(records: RecordFolder) -> str:
     return section(
         "Quality",
         f"Mean ROC / PR in percent, learned from normal rows, on the {number(len(shared))} tables of the paper and on "
-        "tables picked later. An empty cell was not measured. LOF compares with at most 10,000 normal rows.",
+        f"tables picked later. An empty cell was not measured. LOF compares with at most 10,000 normal rows"
+        f"{_not_measured(more, 'lof')}.",
         grid(head, lines),
         "The default was chosen with the labels of the first column in view, so read that column as optimistic; how "
         "the others were treated: [tables](tables.md#more-tables). A mean hides that each method wins somewhere: "
         "[by table](baselines.md), [where the default loses](index.md#where-it-loses).",
     )
+
+
+def _not_measured(more: pd.DataFrame, method: str) -> str:
+    """The tables on which a method was not measured, as the end of a sentence."""
+    known, own = (set(more[more["method"] == name]["set"]) for name in ("default", method))
+    lacking = sorted(known - own)
+    return f", and was not measured on {', '.join(lacking)}" if own and lacking else ""
 
 
 def _pair(part: pd.DataFrame) -> str:
