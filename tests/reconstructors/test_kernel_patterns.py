@@ -12,7 +12,7 @@ from maskdiff.reconstructors import KernelReconstructor, kernel, kernel_lattice,
 from maskdiff.reconstructors.loops import load_loops
 from maskdiff.reconstructors.reference import compact_codes
 
-from ..handmade import codes_of, random_hidden, schema_of, views_of
+from ..handmade import codes_of, random_codes, random_hidden, schema_of, views_of
 from .test_kernel import assert_same_where_hidden, left_out_views, refitted_answers, slow_answers
 
 CPU = torch.device("cpu")
@@ -126,5 +126,16 @@ def test_subsets_are_counted_alike_for_each_row_and_for_all_at_once():
     loops = load_loops("maskdiff.reconstructors.lattice_loops")
     each = kernel_lattice.compiled_subset_counts(*fitted._compact(), compact_codes(rows_BF, sizes), loops)
     assert each.equal(at_once)
+    assert kernel_lattice.counts_by_field(fitted.codes_NF, fitted.counts_N, rows_BF, sizes).equal(at_once)
     assert kernel_lattice.one_by_one_is_less(10, 10_000, 1)
     assert not kernel_lattice.one_by_one_is_less(10, 10_000, 10**6)
+
+
+@pytest.mark.parametrize("sizes", [[2], [7, 1, 4], [3, 2, 5, 2, 9, 2, 3, 4]])
+def test_all_subsets_of_some_fields_are_split_at_once(sizes):
+    reference_NF, rows_BF = (random_codes(n, sizes, seed=n).values.astype(np.int64) for n in (400, 30))
+    given = (torch.from_numpy(reference_NF), torch.arange(1, 401), torch.from_numpy(rows_BF), np.array(sizes))
+    found = kernel_lattice.counts_by_field(*given)
+    assert found.equal(kernel_lattice.counts_by_subset(*given))
+    agree = (reference_NF == rows_BF[:1]).all(axis=1)
+    assert found[0, -1] == np.arange(1, 401)[agree].sum()

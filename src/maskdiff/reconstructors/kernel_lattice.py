@@ -13,12 +13,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn import functional
 
 from maskdiff.codes import FloatArray
 from maskdiff.reconstructors.loops import in_threads
 
 # Where all weights vanish, ratios of them are zero.
 _LEAST_TOTAL = 1e-290
+# So many numbers are held at once on an accelerator, a few times: half a gigabyte.
+_MOST_AT_ONCE = 1 << 26
 
 
 def answers_of_lattice(count_BS: Tensor, visible: Tensor, q: float, loops: Any = None) -> Tensor:
@@ -88,8 +91,52 @@ def _look_up(table_BS: Tensor, index: Tensor) -> Tensor:
 def subset_counts(reference_NF: Tensor, counts_N: Tensor, rows_BF: Tensor, sizes: np.ndarray[Any, Any]) -> Tensor:
     """How many reference rows agree with each row on each subset of fields, (B, 2^F), subset S as the bits of S.
 
-    Subsets are visited depth first. A subset's groups of agreeing reference rows are its parent's, split by one more
-    field: one count over (group, code) and one look-up, with no sorting, since there are never more groups than rows.
+    An accelerator, which takes long to start an operation, splits many subsets at once, where memory allows.
+    """
+    n_cells = max(len(reference_NF) * int(size) << j for j, size in enumerate(sizes))
+    n_groups = (len(reference_NF) + len(rows_BF)) << (len(sizes) - 1)
+    if rows_BF.device.type != "cpu" and max(n_cells, n_groups) <= _MOST_AT_ONCE:
+        return counts_by_field(reference_NF, counts_N, rows_BF, sizes)
+    return counts_by_subset(reference_NF, counts_N, rows_BF, sizes)
+
+
+def counts_by_field(reference_NF: Tensor, counts_N: Tensor, rows_BF: Tensor, sizes: np.ndarray[Any, Any]) -> Tensor:
+    """The counts of `subset_counts`: all subsets of the first fields are split by the next one, M of them at once."""
+    n_fields, device = len(sizes), rows_BF.device
+    table_SB = torch.empty(1 << n_fields, len(rows_BF), dtype=torch.float64, device=device)
+    table_SB[0] = counts_N.sum()
+    # The groups of agreeing rows, numbered from 1 within each subset: see `counts_by_subset`.
+    group_MN = torch.ones(1, len(reference_NF), dtype=torch.int64, device=device)
+    group_MB = torch.ones(1, len(rows_BF), dtype=torch.int64, device=device)
+    n_groups_M = torch.tensor([2], device=device)
+    weight_N = counts_N.double()
+    for j, size in enumerate(map(int, sizes)):
+        start_M = n_groups_M.cumsum(0) - n_groups_M  # each subset has cells of its own
+        cell_MN, cell_MB = (
+            (start_M[:, None] + group) * size + codes[:, j]
+            for group, codes in ((group_MN, reference_NF), (group_MB, rows_BF))
+        )
+        counts = torch.zeros(int(n_groups_M.sum()) * size, dtype=torch.float64, device=device)
+        counts.index_add_(0, cell_MN.flatten(), weight_N.repeat(len(cell_MN)))
+        counts.unflatten(0, (-1, size))[start_M] = 0
+        table_SB[1 << j : 2 << j] = counts[cell_MB]
+        if j == n_fields - 1:
+            break
+        filled = counts > 0
+        name = filled.cumsum(0)
+        before_M = functional.pad(name, (1, 0))[start_M * size]
+        split_MN, split_MB = ((name[cell] - before_M[:, None]) * filled[cell] for cell in (cell_MN, cell_MB))
+        n_split_M = torch.diff(before_M, append=name[-1:]) + 1
+        group_MN, group_MB = torch.cat([group_MN, split_MN]), torch.cat([group_MB, split_MB])
+        n_groups_M = torch.cat([n_groups_M, n_split_M])
+    return table_SB.T.contiguous()
+
+
+def counts_by_subset(reference_NF: Tensor, counts_N: Tensor, rows_BF: Tensor, sizes: np.ndarray[Any, Any]) -> Tensor:
+    """The counts of `subset_counts`. Subsets are visited depth first.
+
+    A subset's groups of agreeing reference rows are its parent's, split by one more field: one count over
+    (group, code) and one look-up, with no sorting, since there are never more groups than rows.
     """
     n_fields = len(sizes)
     # One subset or field after the other is read and written: they go first, so that each is one piece.

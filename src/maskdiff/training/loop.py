@@ -86,12 +86,12 @@ def train(
         state = RunState(network, average, optimiser, batches, device, dropout)
         stored = None if checkpoint is None else checkpoint.load(run)
         done = 0 if stored is None else state.restore(stored)
+        follow = _averaging(average, network, settings.average)
         for step in range(done + 1, n_steps + 1):
             _set_rate(optimiser, settings.rate(step, n_steps))
             group.start_step(dropout, seed, step)
             loss = take_step(mask_rows(batches.next(), objective, schedule, batches.generator))
-            if average is not None:
-                _follow(average, network, settings.average, step)
+            follow(step)
             if step % settings.look_every == 0 or step == n_steps:
                 measured = None if held_out_loss is None else group.agreed(partial(held_out_loss, trained))
                 state.held_out_losses.extend([] if measured is None else [measured])
@@ -176,10 +176,16 @@ def _set_rate(optimiser: Optimiser, rate: float) -> None:
             group["lr"] = rate
 
 
-def _follow(average: nn.Module, network: nn.Module, decay: float, step: int) -> None:
-    """Move the averaged weights towards the network's; early on faster, so that the first ones are forgotten."""
-    weight = 1 - min(decay, step / (step + 10))
-    torch._foreach_lerp_(list(average.parameters()), [p.detach() for p in network.parameters()], weight)
+def _averaging(average: nn.Module | None, network: nn.Module, decay: float) -> Callable[[int], None]:
+    """What moves the averaged weights towards the network's after each step, where there are any.
+
+    Early on they move faster, so that the first ones are forgotten.
+    """
+    if average is None:
+        return lambda step: None
+    # Listed once: to walk through the modules of a small network takes longer than to average its weights.
+    averaged, weights = ([weight.detach() for weight in one.parameters()] for one in (average, network))
+    return lambda step: torch._foreach_lerp_(averaged, weights, 1 - min(decay, step / (step + 10)))
 
 
 @contextmanager
