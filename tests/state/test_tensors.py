@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 import torch
 from torch import nn
@@ -27,6 +29,25 @@ def test_a_network_is_rebuilt_with_its_weights_and_owns_them():
     assert not any(weight.requires_grad for weight in again.parameters())
     weights["bias"].fill_(7.0)
     assert (again.bias != 7.0).all()
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        MLPReconstructor(4, 2),
+        MLPReconstructor(4, 2, embedding=3, uses_level=True),
+        TransformerReconstructor(8, 1, 2, 8),
+    ],
+    ids=["mlp", "embedded", "transformer"],
+)
+def test_starting_values_are_not_drawn_for_weights_that_the_file_holds(network, monkeypatch):
+    """To draw them without memory, torch loads its compiler, which takes longer than all the rest."""
+    schema = schema_of([[0], [1]], [2])
+    weights = network.build(schema).state_dict()
+    for module in ("sympy", "torch._dynamo", "torch.fx.experimental.symbolic_shapes"):
+        monkeypatch.setitem(sys.modules, module, None)
+    again = rebuilt(lambda: network.build(schema), weights)
+    torch.testing.assert_close(dict(again.state_dict()), dict(weights))
 
 
 @pytest.mark.parametrize(

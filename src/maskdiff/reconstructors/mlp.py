@@ -71,12 +71,12 @@ class MaskedMLP(nn.Module):
         self.input_rows = "table_PH" if embedding is None else "codes_PE"
         n_fields = len(schema)
         if embedding is None:
-            self.table_PH = nn.Parameter(torch.randn(self.layout.size, width) / n_fields**0.5)
+            self.table_PH = nn.Parameter(torch.empty(self.layout.size, width).normal_().div_(n_fields**0.5))
         else:
             # Small starting values: with unit ones each step moves the folded table so far that small tables are
             # learnt by heart within the 20 epochs.
-            self.codes_PE = nn.Parameter(0.02 * torch.randn(self.layout.size, embedding))
-            self.mask_FE = nn.Parameter(0.02 * torch.randn(n_fields, embedding))
+            self.codes_PE = nn.Parameter(torch.empty(self.layout.size, embedding).normal_().mul_(0.02))
+            self.mask_FE = nn.Parameter(torch.empty(n_fields, embedding).normal_().mul_(0.02))
             self.mix_FEH = nn.Parameter(_uniform_like_linear(n_fields, embedding, width))
         self.bias_H = nn.Parameter(torch.zeros(width))
         self.level = nn.Sequential(nn.Linear(1, width), nn.SiLU(), nn.Linear(width, width)) if uses_level else None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_parameter_registration_hook
+from torch.overrides import TorchFunctionMode
 
 from maskdiff.state.types import check
 
@@ -84,9 +85,20 @@ def without_memory(tensors: Tensors) -> Iterator[None]:
 
     handle = register_module_parameter_registration_hook(count)
     try:
-        with torch.device("meta"):
+        with torch.device("meta"), _Unfilled():
             yield
     except (RuntimeError, OverflowError) as error:  # a size that not even a tensor without memory can have
         check(False, f"it describes a network that cannot be made ({error})"[:200])
     finally:
         handle.remove()
+
+
+class _Unfilled(TorchFunctionMode):
+    """Weights without memory get no starting values: to draw them, torch would load its compiler, for a second."""
+
+    _FILLING = frozenset({Tensor.normal_, Tensor.uniform_, Tensor.mul_, Tensor.div_, nn.init.normal_, nn.init.uniform_})
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function in self._FILLING:
+            return args[0] if args else kwargs["tensor"]
+        return function(*args, **(kwargs or {}))
