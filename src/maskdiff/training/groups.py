@@ -28,7 +28,7 @@ class Group(Protocol):
     """The processes that train one network."""
 
     def backward(self, network: nn.Module, loss: Loss, batch: MaskedBatch) -> Tensor:
-        """Leave the gradients of the loss of a whole batch in the network; the loss."""
+        """Leave the gradients of the loss of a whole batch in the network, which holds none yet; the loss."""
 
     def agreed(self, value: Callable[[], Value]) -> Value:
         """The same value in all processes, computed by one of them."""
@@ -47,7 +47,6 @@ class Alone:
 
     def backward(self, network: nn.Module, loss: Loss, batch: MaskedBatch) -> Tensor:
         of_batch = loss(batch)
-        network.zero_grad(set_to_none=True)
         of_batch.backward()
         return of_batch.detach()
 
@@ -75,7 +74,6 @@ class WorkerGroup:
     size: int
 
     def backward(self, network: nn.Module, loss: Loss, batch: MaskedBatch) -> Tensor:
-        network.zero_grad(set_to_none=True)
         mine, n_rows = share_of(batch, self.rank, self.size), len(batch.time_B)
         of_batch = torch.zeros((), device=batch.time_B.device)
         if len(mine.time_B):  # a batch may have fewer rows than there are workers

@@ -116,6 +116,7 @@ class _TrainingStep:
     group: Group
 
     def __call__(self, batch: MaskedBatch) -> Tensor:
+        self.optimiser.zero_grad(set_to_none=True)
         loss = self.group.backward(self.network, self._loss, batch)
         self.optimiser.step()
         return loss
