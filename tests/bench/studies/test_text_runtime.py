@@ -33,6 +33,11 @@ def test_every_effort_is_timed_and_compared_with_the_whole_grid(
     assert (efforts["full"]["agreement"], efforts["full"]["whole_grid"]) == (1, 1)
     assert efforts["auto"]["whole_grid"] < 1
     assert all(one["rows_per_second"] > 0 for one in efforts.values())
+    work = record["training"]
+    assert work["steps"] == 10
+    assert 0.5 < work["tokens"] / (10 * 32 * 12) <= 1.5  # a batch holds 32 texts of twelve words
+    assert work["operations"] > 3 * 2 * work["tokens"] * 4 * 16**2  # three passes through the attention's weights
     page = text_runtimes([record], "")
-    assert page.count("| sms |") == 3
+    assert page.count("| sms |") == 4
+    assert f"{work['tokens']:,}" in page
     assert "1 busy" in page

@@ -9,12 +9,15 @@ import numpy as np
 from maskdiff.bench.pages.records import RecordFolder
 from maskdiff.bench.pages.text_blocks import command, grid, places, seconds, section
 from maskdiff.bench.runs.measure import Record
-from maskdiff.bench.studies.speed.operations import single_cells, whole_grid
+from maskdiff.bench.studies.speed.operations import single_cells, training, whole_grid
 from maskdiff.bench.studies.speed.start import MACHINE, START
 from maskdiff.bench.studies.speed.study import exponent
 from maskdiff.cascade import ALARMS, AUTO, FULL
+from maskdiff.detectors.split import MOST_TO_CALIBRATE, MOST_TO_TUNE
 
 _LARGE = 10_000_000
+# Methods that fit the default, and from how many rows on its steps are all taken.
+_FITTED, _MANY = ("default", "alarms", "whole-grid"), 40_000
 # Methods of the study whose operations are known, and those of one row.
 _COUNTED: Mapping[str, Callable[[int, int], int]] = {"alarms": single_cells, "whole-grid": whole_grid}
 
@@ -109,7 +112,28 @@ def bounds(records: list[Record]) -> str:
         f"1,024 x 256 with 256 x 256 numbers reach {said}, which bounds a row from below; kernel and nearest rows, "
         "sums and logarithms come on top.",
         grid([f"{sized[0]['columns']} columns", "operations a row", "at that rate", "measured"], lines),
+        *_fit_bound(records, rates),
     )
+
+
+def _fit_bound(records: list[Record], rates: Mapping[str, float]) -> list[str]:
+    """What the arithmetic of a fit takes alone, beside what was measured."""
+    fitted = [one for one in records if one["method"] in _FITTED and one.get("learned_rows", 0) >= _MANY]
+    if not fitted:
+        return []
+    record, (first, *_) = min(fitted, key=lambda one: float(one["fit_seconds"])), rates.values()
+    judged = MOST_TO_TUNE + MOST_TO_CALIBRATE
+    grid_work = judged * whole_grid(record["columns"], record["codes"])
+    steps_work = training(record["codes"])
+    least = steps_work / first / 1e9 + grid_work / max(rates.values()) / 1e9
+    return [
+        f"A fit of {record['learned_rows']:,} rows and {record['columns']} columns took "
+        f"{record['fit_seconds']:.1f} s. Its 1,000 steps of training are {steps_work / 1e9:,.0f} billion operations, "
+        f"on one thread, for their products are too small to share; the whole grid for the {judged:,} rows that tune "
+        f"and calibrate is {grid_work / 1e9:,.0f} billion. At the rates above this is {least:.1f} s, "
+        f"{least / record['fit_seconds']:.0%} of the time: the rest is reading columns, dropout, sums and logarithms, "
+        "the optimiser, kernel and nearest rows."
+    ]
 
 
 def started(records: list[Record]) -> str:

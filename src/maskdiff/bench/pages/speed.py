@@ -178,7 +178,29 @@ def text_runtimes(records: list[Record], note: str) -> str:
         f"whole grid; the alarms are those at 1%, compared with the whole grid's for all texts. {note}".rstrip(),
         command("maskdiff bench text-runtime --data DIR --set sms --device cpu --out results/more/text-runtime.jsonl"),
         grid(head, lines),
+        *_training_bounds(records),
     )
+
+
+def _training_bounds(records: list[Record]) -> list[str]:
+    """What the products of training take by themselves, beside the whole fit."""
+    lines = []
+    for record in records:
+        if work := record.get("training"):
+            least = work["operations"] / work["operations_per_second"]
+            counted = (f"{work['steps']:,}", f"{work['tokens']:,}", f"{work['operations'] / 1e12:.1f} TFLOP")
+            rate = f"{work['operations_per_second'] / 1e9:,.0f} GFLOP/s"
+            shown = (rate, f"{seconds(least)} s", f"{seconds(record['fit_seconds'])} s")
+            lines.append([record["set"], record["device"], *counted, *shown])
+    if not lines:
+        return []
+    head = ["set", "on", "steps", "tokens", "operations of training", "products reach", "so at least", "fit took"]
+    return [
+        "What bounds the fit: the operations of training, counted, at the rate of its products alone. The rest is "
+        "attention, sums, norms and dropout, which read and write more than they compute, the optimiser, whose weights "
+        "are mostly those of rare words, the tokenizer and calibration.",
+        grid(head, lines),
+    ]
 
 
 def large_files(records: list[Record]) -> str:

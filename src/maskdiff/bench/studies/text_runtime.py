@@ -22,10 +22,12 @@ import numpy as np
 from maskdiff.bench.runs.measure import Record, Run, identity, metrics, peak_memory
 from maskdiff.bench.runs.records import RecordFile
 from maskdiff.bench.runs.sets import SEQUENCES
+from maskdiff.bench.studies.text_work import TrainingWork, product_rate
 from maskdiff.cascade import ALARMS, AUTO, FULL
 from maskdiff.codes import FloatArray
 from maskdiff.datasets.text import split_text
 from maskdiff.detectors import SequenceDetector, TextDetector, TokenDetector, Verdicts
+from maskdiff.detectors.split import split_rows
 
 TASK = "text runtime"
 _WARM_UP = 60
@@ -75,10 +77,18 @@ def measure_text_runtime(
         "fit_seconds": round(fit_seconds, 2),
         "peak_memory_mb": peak_memory(),
         "settings": {key: value for key, value in asdict(settings).items() if value is not None},
+        "training": _training(detector, train),
         "efforts": {effort: _judged(one, seconds, whole, y) for effort, (one, seconds) in judged.items()},
     }
     RecordFile(out).add(record)
     return record
+
+
+def _training(detector: TokenDetector, train: list[Any]) -> dict[str, float]:
+    """What training took, counted, and how fast products are here."""
+    learned = split_rows(len(train), detector.seed, tunes=True).train
+    work = TrainingWork.of(detector.reconstructor_, detector.encoder_.encode([train[place] for place in learned]))
+    return {**asdict(work), "operations_per_second": product_rate(detector.torch_device())}
 
 
 @contextmanager

@@ -131,6 +131,18 @@ def test_the_page_says_what_products_alone_take(tmp_path: Path, quick: None) -> 
     assert bounds(records) == ""
 
 
+def test_the_page_says_what_of_a_fit_is_arithmetic(tmp_path: Path, quick: None) -> None:
+    sizes = [(10_000, 20), (40_000, 20)]
+    records = study.measure_speed(["alarms"], sizes, tmp_path / "speed.jsonl")
+    rates = [{"set": "machine", "method": f"products, {n} threads", "gflops": 1000.0 * n} for n in (1, 2)]
+    page = bounds([*records, *rates])
+    # 1,000 steps of 256 rows, three passes: 272 billion operations on one thread, and 3,000 rows by the whole grid.
+    assert "A fit of 40,000 rows and 20 columns took 1.0 s" in page
+    assert "272 billion operations" in page
+    assert "this is 0.3 s, 34% of the time" in page
+    assert "A fit of" not in bounds([*records[:1], *rates])
+
+
 def test_starting_and_a_busy_machine_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a process prints counts; the busy one is ended."""
     calls: list[object] = []
