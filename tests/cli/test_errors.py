@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from maskdiff.cli.output import printable
 from maskdiff.detectors import TableDetector
 
-from .running import call, environment, run
+from ..warm_processes import run_warm
+from .running import Said, call, environment
 
 MISTAKES = {
     "no such file": ("score {model} {home}/nothing.csv", "there is no file"),
@@ -78,7 +79,8 @@ def test_a_mistake_is_named_in_one_line_with_status_2(mistake, home, model):
 def test_a_mistake_is_one_line_from_the_real_command_too(home, model):
     """Threads that still read ahead used to abort the process on its way out, more often than not."""
     for _ in range(2):
-        said = run("explain", model, home / "new.csv", "--row", "999")
+        done = run_warm("explain", model, home / "new.csv", "--row", "999")
+        said = Said(done.returncode, done.stdout, done.stderr)
         assert said.is_refusal, said
         assert said.out == ""
 

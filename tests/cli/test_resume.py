@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 
+from ..warm_processes import run_warm
 from .messages import QUICK, sessions, write_lines
-from .running import call, environment, same_model
+from .running import call, same_model
 
 # The command; as soon as it has written the checkpoint of this name, it gets this signal.
 SIGNALLED = """
@@ -29,8 +29,7 @@ sys.exit(main(sys.argv[3:]))
 
 
 def signalled(number: signal.Signals, checkpoint: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", SIGNALLED, checkpoint, str(int(number)), *map(str, arguments)]
-    return subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    return run_warm(checkpoint, int(number), *arguments, code=SIGNALLED)
 
 
 def test_fit_is_interrupted_by_ctrl_c_and_resumed_to_the_same_model(tmp_path):

@@ -15,6 +15,8 @@ from typing import Any
 
 import httpx
 
+from ..warm_processes import WarmProcess
+
 SRC = Path(__file__).resolve().parents[2] / "src"
 # Seconds to wait for what will come: a busy machine is no fault of the service.
 PATIENCE = 120.0
@@ -25,7 +27,7 @@ OWN = {"X-Maskdiff": "1"}
 class Running:
     """A server: its process, its address, and a client that speaks to it."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[str] | WarmProcess
     url: str
     folder: Path
     log: Path
@@ -65,13 +67,26 @@ def environment() -> dict[str, str]:
 def start(folder: Path, *options: str, **more: Any) -> Running:
     """A server of the models in a folder, at any free port, ready to be asked."""
     log = folder.parent / f"{folder.name}-{time.monotonic_ns()}.log"
-    command = [sys.executable, "-m", "maskdiff", "serve", str(folder), "--port", "0", *options]
-    with log.open("w") as err:
-        process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=err, text=True, **more)
+    command = ["serve", str(folder), "--port", "0", *options]
+    process = _cold(command, log, **more) if more else _warm(command, log)
     assert process.stdout is not None
     line = process.stdout.readline()
     assert " at http" in line, log.read_text()
     return Running(process, line.split(" at ")[1].strip().rstrip("/"), folder, log)
+
+
+def _warm(command: list[str], log: Path) -> WarmProcess:
+    reading, writing = (os.fdopen(handle, mode) for handle, mode in zip(os.pipe(), "rw", strict=True))
+    with open(os.devnull) as nothing, writing, log.open("w") as err:
+        process = WarmProcess(command, "", nothing, writing, err)
+    process.stdout = reading
+    return process
+
+
+def _cold(command: list[str], log: Path, **more: Any) -> subprocess.Popen[str]:
+    whole = [sys.executable, "-m", "maskdiff", *command]
+    with log.open("w") as err:
+        return subprocess.Popen(whole, env=environment(), stdout=subprocess.PIPE, stderr=err, text=True, **more)
 
 
 @contextmanager
