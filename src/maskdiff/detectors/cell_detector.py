@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,12 +14,16 @@ from maskdiff.cascade import RowAlarms
 from maskdiff.codes import Codes, FloatArray, IntArray
 from maskdiff.detectors.base import Detector
 from maskdiff.detectors.cell_alarms import CellAlarms, CellVerdicts, FoldCells, joined
+from maskdiff.detectors.cell_repairs import with_codes
 from maskdiff.detectors.learning import MAIN, Batches
 from maskdiff.detectors.text_evidence import TEXTS, TextEvidence
 from maskdiff.detectors.verdicts import Verdicts
 from maskdiff.evidence import CellEvidence, Evidence, SingleCells
 from maskdiff.evidence.base import State
+from maskdiff.explanations import Places
+from maskdiff.explanations.odd_cells import reason_strength
 from maskdiff.explanations.oddities import ODD, oddities
+from maskdiff.explanations.repair_gain import beyond_half_the_usual, by_repair_gain
 from maskdiff.masking import as_schedule
 from maskdiff.progress import Callback, listening
 from maskdiff.reconstructors import abilities
@@ -103,6 +108,26 @@ class CellDetector(TextEvidence, Detector):
         by_one_cell |= carried & (verdicts.p_value <= ODD)
         first = verdicts.strength.argmax(axis=1)
         return oddities(by_one_cell, verdicts.p_value, verdicts.codes, first)
+
+    def reason_strength(self, verdicts: Verdicts) -> FloatArray:
+        """The same; of cells that are odd together the one comes first whose repair gains most."""
+        log_odds = None if verdicts.cells is None else verdicts.cells.log_odds
+        if log_odds is None:
+            return verdicts.strength
+        codes, usual = verdicts.codes, self.cell_alarms_.cells.usual
+        beyond = log_odds if usual is None else beyond_half_the_usual(log_odds, usual.of_cells(codes))
+        strength = reason_strength(verdicts.contributions, beyond)
+        return by_repair_gain(strength, log_odds, partial(self._after_repair, codes, log_odds))
+
+    def _after_repair(
+        self, codes: Codes, log_odds: FloatArray, row: NDArray[np.int64], field: NDArray[np.int64]
+    ) -> FloatArray:
+        """The log odds of all cells of these rows, (C, F), where one holds its expected value; those of texts stay."""
+        expected, _ = self.expected_codes(codes, Places(row, field))
+        after = self._single_cells().asked(with_codes(codes.take(row), np.arange(len(row)), field, expected))
+        texts = list(codes.texts or ())
+        after[:, texts] = log_odds[row][:, texts]
+        return after
 
     def _uncalibrated_cells(self, codes: Codes, found: CellEvidence) -> CellVerdicts:
         alarms = self.cell_alarms_

@@ -52,8 +52,9 @@ class Explaining:
     def explain(self, X: Any, top: int = 3, *, verdicts: Verdicts | None = None) -> Any:
         """The cells that are the reasons for each row's score, at most `top`, as a pandas DataFrame, one line per cell.
 
-        Of a table's cells those come first whose expected value was likelier by far than their own; a cell that holds
-        what was expected is no reason. Where the reconstructor cannot be asked about single cells, and in texts, those
+        Of a table's cells those come first whose expected value was likelier by far than their own, and of cells that
+        are odd together the one whose repair makes the others likely; a cell that holds what was expected is no reason.
+        Where the reconstructor cannot be asked about single cells, and in texts, those
         come first that add most to the score.
 
         Columns: row (its place in X), column, value, contribution (what the cell adds to the score, in its unit),
@@ -71,10 +72,11 @@ class Explaining:
         if verdicts.judges is not None:
             return labelled(verdicts.judges.explain(self._read(X), top), verdicts.labels)
         verdicts = self._by_whole_grid(verdicts)
-        cells = odd_cells(verdicts.contributions, top, None if verdicts.cells is None else verdicts.cells.log_odds)
+        strength = self.reason_strength(verdicts)
+        cells = odd_cells(verdicts.contributions, top, strength)
         values = self._shown_values(X, cells.row, cells.field, verdicts.codes)
         notes = self.encoder_.notes(X, cells.row, cells.field)
-        contradicts = self._contradicts(X, cells, verdicts)
+        contradicts = self._contradicts(X, cells, strength, verdicts)
         expected = self.suggested_codes(X, verdicts.codes, cells)
         table = self._explanation(cells, verdicts.surprise, verdicts.codes, expected, values, notes, contradicts)
         table["oddity"] = "" if verdicts.oddity is None else verdicts.oddity[cells.row]
@@ -92,10 +94,14 @@ class Explaining:
         looks = np.full_like(verdicts.looks, 2)
         return replace(verdicts, anomaly_score=found.score, by_term=found.by_term, looks=looks, **parts)
 
-    def _contradicts(self, X: Any, cells: OddCells, verdicts: Verdicts) -> list[str]:
+    def reason_strength(self, verdicts: Verdicts) -> FloatArray:
+        """What the cells of judged rows are ranked by as reasons, shape (N, F); those above 0 are named."""
+        return verdicts.strength
+
+    def _contradicts(self, X: Any, cells: OddCells, strength: FloatArray, verdicts: Verdicts) -> list[str]:
         """The cell that each of these contradicts, as a text; empty where there is none."""
         codes, of_cells = verdicts.codes, verdicts.cells
-        reasons = odd_cells(verdicts.contributions, MOST_COMPARED, None if of_cells is None else of_cells.log_odds)
+        reasons = odd_cells(verdicts.contributions, MOST_COMPARED, strength)
         odd = np.ones(codes.values.shape, np.bool_)
         if of_cells is not None and of_cells.oddness.any():  # without calibration it is not known what is odd
             odd = of_cells.p_value <= RARELY_AS_ODD

@@ -48,13 +48,12 @@ class OddCells:
     share: FloatArray
 
 
-def odd_cells(contributions: FloatArray, top: int, log_odds: FloatArray | None = None) -> OddCells:
-    """The `top` cells of each row that add most to its score; cells that add nothing are not named.
+def odd_cells(contributions: FloatArray, top: int, strength: FloatArray | None = None) -> OddCells:
+    """The `top` cells of each row that are its strongest reasons, (N, F); None: that add most to its score.
 
-    Given how much likelier another value was, those come first where it was likeliest by far, whatever is usual for
-    their columns, and cells that hold the likeliest value are named only if no other cell of the row can be.
+    Cells of no strength are not named.
     """
-    key = reason_strength(contributions, log_odds)
+    key = contributions if strength is None else strength
     order = np.argsort(-key, axis=1, kind="stable")[:, :top]
     row, rank = np.nonzero(np.take_along_axis(key, order, axis=1) > 0)
     field = order[row, rank]
@@ -63,7 +62,11 @@ def odd_cells(contributions: FloatArray, top: int, log_odds: FloatArray | None =
 
 
 def reason_strength(contributions: FloatArray, log_odds: FloatArray | None) -> FloatArray:
-    """What cells are ranked by as reasons, (N, F): above 0 for those to be named."""
+    """What cells are ranked by as reasons, (N, F): above 0 for those to be named.
+
+    Given how much likelier another value was, those come first where it was likeliest by far, whatever is usual for
+    their columns, and cells that hold the likeliest value are named only if no other cell of the row can be.
+    """
     if log_odds is None:
         return contributions
     without = ~(log_odds > 0).any(axis=1)

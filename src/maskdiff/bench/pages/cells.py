@@ -212,8 +212,8 @@ def cost(records: list[Record]) -> str:
         return ""
     return section(
         "Cost",
-        "Processor time of scoring all rows of a made-up table with the whole grid of probes, without and with "
-        f"verdicts on single cells, on {places(records)}, threads: {records[0]['threads']}.",
+        "Processor time of scoring all rows of a made-up table with the whole grid, the least of four, without and "
+        f"with verdicts on single cells, on {places(records)}, threads: {records[0]['threads']}.",
         command(
             "maskdiff bench speed --rows 5000 --columns 10,17,31 --methods whole-grid,whole-grid-cells \\",
             "    --no-start --out results/more/cell-cost.jsonl",

@@ -15,7 +15,6 @@ from maskdiff.detectors import TableDetector
 from maskdiff.detectors.cell_alarms import CellVerdicts
 from maskdiff.detectors.finding.cross_fit import CrossFit
 from maskdiff.detectors.finding.found_cells import cell_table, judge_cells
-from maskdiff.detectors.verdicts import Verdicts
 from maskdiff.encoders.table.input import read_table
 from maskdiff.explanations import Places
 from maskdiff.explanations.reported_cells import ReportedCells
@@ -31,14 +30,13 @@ class Judgement:
     """How odd each row is (N,), whether it is an alarm at 1% false alarms (N,), and how odd each cell is (N, C).
 
     A cell nothing is said about is -inf odd. `reasons` (N, C) is the order in which a row's cells are named, None: by
-    their oddness. `verdicts` is what one of our detectors said, to ask it further.
+    their oddness.
     """
 
     score: FloatArray
     alarm: BoolArray
     oddness: FloatArray
     reasons: FloatArray | None = None
-    verdicts: Verdicts | None = None
 
     @property
     def order(self) -> FloatArray:
@@ -97,9 +95,9 @@ class OurCells:
         verdicts = self.detector.judge(X)
         cells = verdicts.cells
         assert cells is not None
-        reasons = verdicts.contributions if cells.log_odds is None else cells.log_odds
+        reasons = self.detector.reason_strength(verdicts)
         oddness, named = (_by_column(one, verdicts.codes.schema, X) for one in (cells.oddness, reasons))
-        return Judgement(verdicts.alarm_score, verdicts.is_anomaly, oddness, named, verdicts)
+        return Judgement(verdicts.alarm_score, verdicts.is_anomaly, oddness, named)
 
     def judge_file(self, X: pd.DataFrame, fold: IntArray, truth: pd.DataFrame) -> FileCells:
         """As `find` does: the models are not calibrated, the file itself is what calibrates."""
@@ -114,10 +112,9 @@ class OurCells:
 
     def suggests(self, X: pd.DataFrame, judged: Judgement, column: IntArray, truth: pd.DataFrame) -> BoolArray:
         """As a user reads it: the column is among the three reasons, and what should be there is the true value."""
-        explained = self.detector.explain(X, top=3, verdicts=judged.verdicts)
-        row, name = (explained[each].to_numpy() for each in ("row", "column"))
         names = np.asarray(X.columns.astype(str), dtype=object)[column]
-        named = row[name == names[row]]
+        own = np.take_along_axis(judged.order, column[:, None], axis=1)
+        named = np.flatnonzero((own[:, 0] > 0) & ((judged.order > own).sum(axis=1) < 3))
         codes = self.detector.encoder_.encode(X)
         field = np.array([codes.schema.names.index(each) for each in names[named]], dtype=np.int64)
         suggested, _ = self.detector.suggested_codes(X, codes, Places(named, field))

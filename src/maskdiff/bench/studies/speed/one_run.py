@@ -27,6 +27,8 @@ MOST_LEARNED = 40_000
 _WARM_UP, _SINGLE = 200, 20
 # Rows are scored so many at a time, as a file is.
 _AT_ONCE = 100_000
+# Scoring that takes less is repeated: other processes can only add to its processor time, so the least counts.
+_SHORT, _REPEATED = 15.0, 3
 
 
 class JudgedCells:
@@ -70,9 +72,12 @@ def measure_one(method: str, rows: int, columns: int, device: str = "cpu") -> Re
         first = seconds_of(partial(detector.anomaly_score, table[:1]))
         single = [seconds_of(partial(detector.anomaly_score, table[at : at + 1])) for at in range(1, _SINGLE)]
         parts = [table[at : at + _AT_ONCE] for at in range(0, rows, _AT_ONCE)]
+        score = partial(_score_all, detector, parts)
         began = time.process_time()
-        score_seconds = seconds_of(lambda: [detector.anomaly_score(part) for part in parts])
-        processor_seconds = time.process_time() - began
+        score_seconds = seconds_of(score)
+        processor_seconds = [time.process_time() - began]
+        if score_seconds < _SHORT:
+            processor_seconds += [seconds_of(score, time.process_time) for _ in range(_REPEATED)]
     return {
         "rows": rows,
         "columns": columns,
@@ -80,7 +85,7 @@ def measure_one(method: str, rows: int, columns: int, device: str = "cpu") -> Re
         "codes": int(TableEncoder().fit(learned).schema_.sizes.sum()),
         "fit_seconds": round(fit_seconds, 4),
         "score_seconds": round(score_seconds, 4),
-        "score_processor_seconds": round(processor_seconds, 4),  # of all threads; other processes hardly change it
+        "score_processor_seconds": round(min(processor_seconds), 4),  # of all threads
         "rows_per_second": round(rows / score_seconds, 1),
         "first_row_ms": round(1000 * first, 3),
         "one_row_ms": round(1000 * sorted(single)[len(single) // 2], 3),
@@ -88,11 +93,16 @@ def measure_one(method: str, rows: int, columns: int, device: str = "cpu") -> Re
     }
 
 
-def seconds_of(call: Callable[[], Any]) -> float:
-    """How long a call takes."""
-    began = time.perf_counter()
+def _score_all(detector: Any, parts: Sequence[Any]) -> None:
+    for part in parts:
+        detector.anomaly_score(part)
+
+
+def seconds_of(call: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> float:
+    """How long a call takes by this clock."""
+    began = clock()
     call()
-    return time.perf_counter() - began
+    return clock() - began
 
 
 def main(arguments: Sequence[str]) -> None:
