@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from maskdiff.errors import SettingError
 from maskdiff.evidence import CellEvidence, Evidence, EvidenceTerm
 from maskdiff.masking import as_schedule
 from maskdiff.objectives import as_objective
+from maskdiff.probes import ProbeGrid
 from maskdiff.progress import Callback, listening, renamed
 from maskdiff.reconstructors import abilities
 from maskdiff.training import CheckpointStore
@@ -37,8 +39,20 @@ MAIN = "reconstructor"
 Batches = Callable[[], Iterable[Any]]
 
 
+@dataclass(frozen=True, eq=False)
+class UncalibratedRows:
+    """Rows to learn from and rows that tune, and what is to learn from them."""
+
+    reconstructor: Any
+    codes: Codes
+    tuning: Codes
+
+
 class Learner(Efforts, Updates, Configured):
     """The half of a detector that learns. A subclass says how rows are read, and which reconstructors have names."""
+
+    # Whether trainings are so small that each takes one thread, and several can go on at a time.
+    trains_side_by_side = False
 
     # Defined by each kind of data ------------------------------------------------------------------------------------
 
@@ -61,6 +75,10 @@ class Learner(Efforts, Updates, Configured):
     def _outlying(self, batches: Batches) -> FloatArray | None:
         """How likely a normal row has a number as far outside of its column, shape (n,); None where rows hold none."""
         return None
+
+    def _search_probes(self, probes: ProbeGrid) -> ProbeGrid:
+        """The probes by which the models of a search judge rows: here the same."""
+        return probes
 
     def _tunes(self, reconstructor: Any) -> bool:
         """Whether anything is decided by normal rows that were not learned from."""
@@ -214,16 +232,33 @@ class Learner(Efforts, Updates, Configured):
         self.adopt_calibration(Calibration.from_scores(scores))
         return self
 
+    def begin_uncalibrated(self, batches: Batches, n_rows: int) -> UncalibratedRows:
+        """Read these rows, seen by `_look`, to judge others by them; none is kept back to calibrate."""
+        reconstructor, probes = self._resolve()
+        self.probes_ = self._search_probes(probes)
+        # A network shows a loss while it trains, even where nothing is tuned.
+        tunes = self._tunes(reconstructor) or abilities(reconstructor).left_out is None
+        codes, tuning, _ = self._encode(batches, split_without_calibration(n_rows, self.seed, tunes=tunes))
+        return UncalibratedRows(reconstructor, codes, tuning)
+
+    def train_uncalibrated(
+        self, rows: UncalibratedRows, callback: Callback | None, checkpoint: CheckpointStore | None = None
+    ) -> None:
+        """The long part; several detectors may do it at a time."""
+        self.reconstructor_ = self._fit_reconstructor(rows.reconstructor, rows.codes, rows.tuning, callback, checkpoint)
+
+    def end_uncalibrated(self, rows: UncalibratedRows, callback: Callback | None) -> Self:
+        """All evidence, once the reconstructor is trained."""
+        self.evidence_, _ = self._gather(rows.codes, rows.tuning, callback)
+        return self
+
     def learn_uncalibrated(
         self, batches: Batches, n_rows: int, callback: Callback | None, checkpoint: CheckpointStore | None = None
     ) -> Self:
         """Learn from these rows, read by `_read` and seen by `_look`; none is kept back to calibrate."""
-        reconstructor, self.probes_ = self._resolve()
-        # A network shows a loss while it trains, even where nothing is tuned.
-        tunes = self._tunes(reconstructor) or abilities(reconstructor).left_out is None
-        codes, tuning, _ = self._encode(batches, split_without_calibration(n_rows, self.seed, tunes=tunes))
-        self._model(reconstructor, codes, tuning, callback, checkpoint)
-        return self
+        rows = self.begin_uncalibrated(batches, n_rows)
+        self.train_uncalibrated(rows, callback, checkpoint)
+        return self.end_uncalibrated(rows, callback)
 
     def _model(
         self,

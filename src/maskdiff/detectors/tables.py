@@ -34,6 +34,9 @@ from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor, Recon
 KERNEL, NEIGHBOURS = "kernel", "neighbours"
 # From fewer rows a network learns too little to count in full; kernel and nearest rows need not learn.
 _ROWS_TO_LEARN_FROM = 1000
+# In a search three rounds judge each row: half the views of the whole grid say as much. A quarter is too few, since
+# the low levels then leave cells out.
+_VIEWS_TO_SEARCH = 8
 # With fewer rows a fifth of them says too little.
 _FEWEST_TO_CROSS_FIT = 20
 
@@ -142,6 +145,7 @@ class TableDetector(TableReading, CellReports, CellDetector):
         self.progress = progress
 
     _encoder = TableEncoder
+    trains_side_by_side = True
     # Rows are compared with at most this many distinct normal rows, or, in narrow tables, with so many that their codes
     # written out as ones and zeros come to this number.
     most_compared, most_compared_bits = 5000, 1 << 21
@@ -177,6 +181,10 @@ class TableDetector(TableReading, CellReports, CellDetector):
     @property
     def _scales_terms(self) -> bool:
         return self._combines
+
+    def _search_probes(self, probes: ProbeGrid) -> ProbeGrid:
+        few = self.probes is None and self._combines
+        return replace(probes, views_per_level=_VIEWS_TO_SEARCH) if few else probes
 
     def _cross_fits(self, reconstructor: Any, n_rows: int) -> bool:
         able = abilities(reconstructor)

@@ -16,6 +16,7 @@ from maskdiff.detectors.split import in_step
 from maskdiff.errors import InputError, MaskdiffWarning
 from maskdiff.evidence import CellEvidence
 from maskdiff.progress import Callback, Progress, renamed
+from maskdiff.training.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     from maskdiff.detectors.base import Detector
@@ -45,18 +46,24 @@ class CrossFit:
 
         `checkpoint` gives the store of the training of each fold.
         """
-        models = []
-        for number in range(int(fold.max(initial=0)) + 1):
-            chosen = learnable & (fold != number)
-            if not chosen.any():
-                raise InputError("no rows are left to learn from once those to be judged are set aside.")
-            model = copy.copy(detector)
-            part = renamed(callback, f"{{}}, part {number + 1} of {int(fold.max()) + 1}")
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", MaskdiffWarning)  # the model of all rows says the same once
-                stored = None if checkpoint is None else checkpoint(number)
-                model.learn_uncalibrated(rows_chosen(batches, chosen), int(chosen.sum()), part, stored)
-            models.append(model)
+        n_folds = int(fold.max(initial=0)) + 1
+        reports = [renamed(callback, f"{{}}, part {number + 1} of {n_folds}") for number in range(n_folds)]
+        stores = [None if checkpoint is None else checkpoint(number) for number in range(n_folds)]
+        models = [copy.copy(detector) for _ in range(n_folds)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MaskdiffWarning)  # the model of all rows says the same once
+            rows = [
+                model.begin_uncalibrated(rows_chosen(batches, chosen), int(chosen.sum()))
+                for model, chosen in zip(models, _chosen(fold, learnable, n_folds), strict=True)
+            ]
+
+            def train(number: int, report: Callback | None) -> None:
+                models[number].train_uncalibrated(rows[number], report, stores[number])
+
+            together = detector.trains_side_by_side and detector.torch_device().type == "cpu"
+            side_by_side(train, reports, threads=together)
+            for model, own, report in zip(models, rows, reports, strict=True):
+                model.end_uncalibrated(own, report)
         return cls(tuple(models), fold)
 
     def scores(self, batches: Batches, callback: Callback | None = None) -> FloatArray:
@@ -110,6 +117,15 @@ class LearnFolds(Protocol):
         checkpoint: Callable[[int], CheckpointStore | None] | None = None,
     ) -> CrossFit:
         """See `CrossFit.learn`."""
+
+
+def _chosen(fold: NDArray[np.int8], learnable: BoolArray, n_folds: int) -> Iterator[BoolArray]:
+    """The rows that the model of each fold learns from, each (N,)."""
+    for number in range(n_folds):
+        chosen = learnable & (fold != number)
+        if not chosen.any():
+            raise InputError("no rows are left to learn from once those to be judged are set aside.")
+        yield chosen
 
 
 def rows_chosen(batches: Batches, chosen: BoolArray) -> Batches:
