@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import maskdiff
 from maskdiff import (
     MLPReconstructor,
+    ProbeGrid,
     SequenceDetector,
     Steps,
     TableDetector,
@@ -16,7 +20,7 @@ from maskdiff import (
     Training,
     TransformerReconstructor,
 )
-from maskdiff.detectors.finding.cross_fit import CrossFit
+from maskdiff.detectors.finding.cross_fit import CrossFit, rows_chosen
 from maskdiff.detectors.finding.folds import cut_folds
 from maskdiff.errors import InputError, NoEvidenceWarning, SettingError, UnknownColumnError
 
@@ -127,6 +131,35 @@ def test_scores_of_all_folds_are_on_one_scale():
     scores = CrossFit.learn(detector, lambda: [table], fold, np.ones(1200, bool)).scores(lambda: [table])
     quantiles = np.array([np.quantile(scores[fold == k], [0.25, 0.5, 0.75, 0.9]) for k in range(3)])
     assert (np.ptp(quantiles, axis=0) < 0.35 * np.ptp(quantiles, axis=1).mean()).all()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_models_trained_side_by_side_are_those_trained_one_after_the_other(threads):
+    rows = make_connections(240, seed=3)
+    small = MLPReconstructor(8, 2, training=Training(Steps(10)))
+    detector, table = TableDetector(small, device="cpu", progress=False), TableDetector()._read(rows)
+    detector._look(lambda: [table], None)
+    fold, before = cut_folds(np.arange(240, dtype=np.uint64), 2, seed=0), torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        learned = CrossFit.learn(detector, lambda: [table], fold, np.ones(240, bool))
+    finally:
+        torch.set_num_threads(before)
+    for number, model in enumerate(learned.models):
+        alone = copy.copy(detector).learn_uncalibrated(
+            rows_chosen(lambda: [table], fold != number), int((fold != number).sum()), None
+        )
+        for own, other in zip(
+            model.reconstructor_.network_.parameters(), alone.reconstructor_.network_.parameters(), strict=True
+        ):
+            torch.testing.assert_close(own, other)
+
+
+def test_a_search_judges_by_half_the_views_unless_probes_are_set():
+    asked = ProbeGrid((0.2, 0.5), views_per_level=3)
+    detectors = [TableDetector(), TableDetector("kernel"), TableDetector(probes=asked)]
+    views = [one._search_probes(one._resolve()[1]).views_per_level for one in detectors]
+    assert views == [ProbeGrid().views_per_level // 2, 8, 3]
 
 
 def test_rows_of_a_group_never_vouch_for_each_other():
