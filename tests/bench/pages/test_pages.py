@@ -88,11 +88,13 @@ def test_what_was_measured_later_gets_its_own_sections(tmp_path: Path) -> None:
     large = record(
         "10 rows", "fit", 0, 0.0, rows=10, processor_seconds=2.0, peak_memory_mb=100.0, **settings, **versions
     )
-    for name, made in {"authors": authors, "large-file": large}.items():
+    alone = record("census", "default", 0, 0.6, fit_seconds=1.44, score_seconds=1.27, threads=1, **versions)
+    for name, made in {"authors": authors, "large-file": large, "runtime-gpu-default": alone}.items():
         (tmp_path / "results" / "more" / f"{name}.jsonl").write_text(json.dumps(made) + "\n")
     page = "\n".join(speed_page(RecordFolder(tmp_path / "results")))
     assert "| bank | authors-mlp | 95.0 s | 69.0 s |" in page
     assert "| fit | --reconstructor mlp | 10 | 20 | 2.0 s | 5 | 100 MB |" in page
+    assert "| method | census: fit | census: score |\n|---|---|---|\n| default | 1.4 | 1.3 |" in page
 
 
 def test_a_folder_without_records_is_named(tmp_path: Path) -> None:

@@ -263,6 +263,10 @@ def speed_page(records: RecordFolder) -> list[str]:
     """The blocks of the page."""
     one_thread = "OMP_NUM_THREADS=1 maskdiff bench runtime --data DIR --device cpu --out results/runtime.jsonl"
     gpu = "maskdiff bench runtime --data DIR --device cuda --out results/more/runtime-gpu.jsonl"
+    alone = (
+        "maskdiff bench runtime --data DIR --sets bank,census --methods default --device cuda \\\n"
+        "    --out results/more/runtime-gpu-default.jsonl"
+    )
     large = (
         "maskdiff bench runtime --sets claims-large --limit 100 --device cuda --out results/more/runtime-large.jsonl"
     )
@@ -274,6 +278,10 @@ def speed_page(records: RecordFolder) -> list[str]:
         every_method(
             *("Every method on a GPU", records["runtime-gpu"], gpu, records.note("runtime-gpu")),
             beside={"bank": "bank"},
+        ),
+        every_method(
+            *("The default alone on a GPU", records["runtime-gpu-default"], alone),
+            records.note("runtime-gpu-default"),
         ),
         every_method(
             *("As many rows as Vehicle Claims", records["runtime-large"], large, records.note("runtime-large")),
