@@ -22,7 +22,7 @@ from maskdiff.progress import Callback, Progress
 from maskdiff.reconstructors import Reconstructor, abilities
 from maskdiff.reconstructors.asked import log_odds_of
 from maskdiff.reconstructors.loops import one_by_one, pieces_in_threads
-from maskdiff.score import PROBABILITY_FLOOR, shares_rows, with_excess
+from maskdiff.score import CELLS_ON_A_DEVICE, PROBABILITY_FLOOR, shares_rows, with_excess
 from maskdiff.state import check
 from maskdiff.state.tensors import Tensors, check_names, check_tensor
 
@@ -144,7 +144,8 @@ class SingleCells:
                 callback(Progress(stage, n_rows, len(distinct)))
 
         share = pieces_in_threads if shares_rows(codes, self.device) else one_by_one
-        share(ask_about, len(distinct), max(1, _CELLS_AT_ONCE // max(hidden_GF.numel(), 1)), done=report)
+        at_once = _CELLS_AT_ONCE if torch.device(self.device).type == "cpu" else CELLS_ON_A_DEVICE
+        share(ask_about, len(distinct), max(1, at_once // max(hidden_GF.numel(), 1)), done=report)
         return with_excess(answer[inverse], codes)
 
     def hidden_views(self, n_fields: int) -> Tensor:
