@@ -24,7 +24,10 @@ router = APIRouter(prefix="/files", tags=["files"])
 
 FileId = Annotated[str, Path(pattern=ID, description="The id that the upload was answered with.")]
 ReadAs = Literal["auto", "category", "number", "date", "text", "drop"]
-Columns = Annotated[dict[str, ReadAs], Field(description="Column -> how to read it; others as they look.")]
+Columns = Annotated[
+    dict[str, ReadAs],
+    Field(description="Column -> how to read it; others as they look.", examples=[{"bytes": "category"}]),
+]
 _BODY = {
     "requestBody": {
         "required": True,

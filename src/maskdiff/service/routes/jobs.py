@@ -33,6 +33,11 @@ class _Given(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+def _shown(**example: Any) -> ConfigDict:
+    """What the documentation shows as an example of a body."""
+    return ConfigDict(json_schema_extra={"example": example})
+
+
 class Rows(_Given):
     """Which file, and how its rows are read: a table, or the texts or sequences of one column."""
 
@@ -49,7 +54,7 @@ class Rows(_Given):
 class FindRequest(Rows):
     """A file whose odd rows nobody knows."""
 
-    model_config = ConfigDict(json_schema_extra={"example": {"file": EXAMPLE_ID, "reconstructor": "kernel"}})
+    model_config = _shown(file=EXAMPLE_ID, reconstructor="kernel")
     false_discovery_rate: float = Field(0.1, gt=0, lt=1)
     contamination: float | None = Field(None, gt=0, lt=0.5)
     group: str | None = Field(None, max_length=500)
@@ -59,6 +64,7 @@ class FindRequest(Rows):
 class LearnRequest(Rows):
     """Normal rows to learn a model from; with `label` those that it calls one of `normal`."""
 
+    model_config = _shown(file=EXAMPLE_ID, name="learned", reconstructor="kernel")
     name: str = Field(pattern=MODEL_NAME, examples=["pets"])
     replace: bool = False
     label: str | None = Field(None, max_length=500)
@@ -68,6 +74,7 @@ class LearnRequest(Rows):
 class KeepRequest(_Given):
     """The model of a result, to be kept under a name."""
 
+    model_config = _shown(result=EXAMPLE_ID, name="kept")
     result: str = Field(pattern=ID, examples=[EXAMPLE_ID])
     name: str = Field(pattern=MODEL_NAME, examples=["pets"])
     replace: bool = False
@@ -76,6 +83,7 @@ class KeepRequest(_Given):
 class ScoreFileRequest(_Given):
     """A file to be judged by a model."""
 
+    model_config = _shown(file=EXAMPLE_ID, model="connections")
     file: FileOf
     model: str = Field(pattern=MODEL_NAME, examples=["pets"])
     false_alarm_rate: float | None = Field(None, gt=0, lt=1)
@@ -84,6 +92,7 @@ class ScoreFileRequest(_Given):
 class UpdateRequest(_Given):
     """More normal rows for a model."""
 
+    model_config = _shown(file=EXAMPLE_ID)
     file: FileOf
     label: str | None = Field(None, max_length=500)
     normal: list[str] = Field([], max_length=100)

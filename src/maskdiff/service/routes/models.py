@@ -23,6 +23,8 @@ router = APIRouter(prefix="/models", tags=["models"])
 
 ModelName = Annotated[str, Path(pattern=MODEL_NAME, description="The name of a model.", examples=["claims"])]
 
+EXAMPLE_ROW: dict[str, Any] = {"protocol": "udp", "service": "http", "flag": "SF", "bytes": 2000}
+
 
 class ModelFile(BaseModel):
     """One model of the folder."""
@@ -78,7 +80,7 @@ async def read_model(name: ModelName, service: TheService) -> ModelFacts:
 class DismissRequest(BaseModel):
     """Rows that were judged fine, by the names of their columns."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"rows": [{"service": "gopher"}]}})
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"rows": [EXAMPLE_ROW]}})
     rows: list[dict[str, str | int | float | bool | None]] = Field(min_length=1, max_length=1000)
     scope: Literal["same cells", "same pattern"] = "same cells"
 

@@ -58,7 +58,7 @@ class WhatIf(BaseModel):
 class Fine(BaseModel):
     """A row that was judged fine: alone (`same cells`), or with all of its like (`same pattern`)."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"row": 1}})
     row: int = Field(ge=1, le=2**53)
     scope: Literal["same cells", "same pattern"] = "same cells"
 

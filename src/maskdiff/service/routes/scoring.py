@@ -22,14 +22,14 @@ from maskdiff.service.kept.models import ServedModel
 from maskdiff.service.requests.bodies import TooLarge, in_memory, to_file
 from maskdiff.service.requests.problems import Problem, answers, too_late
 from maskdiff.service.requests.tables import CSV, FORMATS, JSON, LINES, PARQUET, check_table
-from maskdiff.service.routes.models import ModelName
+from maskdiff.service.routes.models import EXAMPLE_ROW, ModelName
 from maskdiff.service.scoring import Records, RowOptions
 from maskdiff.service.state import Service, TheService
 
 router = APIRouter(prefix="/models", tags=["scoring"])
 
 Cell = str | int | float | bool | list[str | int | float | bool | None] | None
-EXAMPLE = {"rows": [{"protocol": "udp", "service": "http", "flag": "SF", "bytes": 2000}]}
+EXAMPLE = {"rows": [EXAMPLE_ROW]}
 # Reasons that a row of a file gets unless another number is wanted.
 _REASONS = 3
 
