@@ -18,7 +18,7 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
 import maskdiff
-from maskdiff.bench.baselines import deep_svdd, drl, dte, goad, icl, isotree, mcm, neighbours, pyod
+from maskdiff.bench.baselines import deep_svdd, drl, dte, goad, icl, isotree, mcm, neighbours, numbers, pyod
 from maskdiff.bench.baselines.encoded import Encoded
 from maskdiff.bench.runs.methods import METHODS
 from maskdiff.errors import MissingExtraError, SettingError
@@ -49,6 +49,7 @@ QUICK: dict[str, Callable[[int], Any]] = {
     "mcm": one_hot(mcm.masked_cells, n_masks=4, fitting=short(mcm.FITTING, 30)),
     "drl": one_hot(drl.decomposition, fitting=short(drl.FITTING, 30)),
     "isotree": lambda seed: isotree.CategoricalForest(trees=50, seed=seed),
+    "lof": lambda seed: numbers.NumbersLof(seed=seed),
 }
 NEEDS = {"copod": "pyod", "ecod": "pyod", "iforest": "pyod", "isotree": "isotree"}
 # PyOD looks at the rows to score and the normal ones together: a row's score depends on its batch.
