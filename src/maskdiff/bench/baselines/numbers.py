@@ -72,7 +72,10 @@ class NumbersNeighbours(OnNumbers):
 
 
 class NumbersLof(OnNumbers):
-    """The local outlier factor with 20 neighbours, among at most 10,000 normal rows, which are drawn at random."""
+    """The local outlier factor with 20 neighbours, among at most 10,000 distinct normal rows, which are drawn at random.
+
+    Equal rows would be infinitely dense, and every row near them infinitely odd.
+    """
 
     most_rows = 10_000
 
@@ -80,6 +83,7 @@ class NumbersLof(OnNumbers):
         self.seed = seed
 
     def _fit(self, rows: FloatArray) -> None:
+        rows = np.unique(rows, axis=0)
         if len(rows) > self.most_rows:
             rows = np.random.default_rng(self.seed).choice(rows, self.most_rows, replace=False)
         self.model_ = LocalOutlierFactor(n_neighbors=min(20, len(rows) - 1), novelty=True).fit(rows)

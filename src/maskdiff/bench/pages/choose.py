@@ -74,7 +74,7 @@ def quality_table(records: RecordFolder) -> str:
     return section(
         "Quality",
         f"Mean ROC / PR in percent, learned from normal rows, on the {number(len(shared))} tables of the paper and on "
-        f"tables picked later. An empty cell was not measured. LOF compares with at most 10,000 normal rows"
+        f"tables picked later. An empty cell was not measured. LOF compares with at most 10,000 distinct normal rows"
         f"{_not_measured(more, 'lof')}.",
         grid(head, lines),
         "The default was chosen with the labels of the first column in view, so read that column as optimistic; how "
