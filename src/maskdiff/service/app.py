@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -44,7 +45,8 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     for one in (status, models, scoring, files, jobs, results, page):
         app.include_router(one.router)
     app.add_middleware(Guard, settings=settings, metrics=service.metrics)
-    for error_type in (Problem, MaskdiffError, OSError, RequestValidationError, HTTPException, Exception):
+    known = (Problem, MaskdiffError, OSError, sqlite3.OperationalError, RequestValidationError, HTTPException)
+    for error_type in (*known, Exception):
         app.add_exception_handler(error_type, _refused(settings))
     return app
 

@@ -18,7 +18,7 @@ from ..running import PATIENCE, Running, serving, start, wait_until
 
 UPLOAD = "POST /files?name=a.csv HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Maskdiff: 1\r\nContent-Length: 100000\r\n\r\n"
 # Bytes that a file may have where there is hardly any room: enough for an upload and for the list of jobs.
-ROOM = 40_000
+ROOM = 30_000
 ROW = {"protocol": "udp", "service": "http", "flag": "SF", "bytes": 2000}
 
 

@@ -72,7 +72,7 @@ class NumbersNeighbours(OnNumbers):
 
 
 class NumbersLof(OnNumbers):
-    """The local outlier factor with 20 neighbours, among at most 10,000 distinct normal rows, which are drawn at random.
+    """The local outlier factor with 20 neighbours, among at most 10,000 distinct normal rows, drawn at random.
 
     Equal rows would be infinitely dense, and every row near them infinitely odd.
     """

@@ -65,7 +65,8 @@ class JobStore:
     def _connected(self) -> Iterator[sqlite3.Connection]:
         database = sqlite3.connect(self.path, timeout=30)
         try:
-            database.execute("pragma journal_mode = wal")
+            # No write-ahead log: a full disk would have no room for its index, and jobs could not even be read.
+            database.execute("pragma journal_mode = delete")
             database.execute("pragma synchronous = normal")
             with database:
                 yield database

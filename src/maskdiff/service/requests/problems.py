@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse
 from maskdiff.errors import MaskdiffError, ModelFileError
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NO_ROOM_IN_DATABASE = ("SQLITE_FULL", "SQLITE_IOERR_WRITE")
 
 
 class Problem(Exception):
@@ -73,6 +74,6 @@ def problem_of(error: Exception) -> Problem | None:
     if isinstance(error, MaskdiffError):
         return Problem(400, " ".join(str(error).split()))
     full = isinstance(error, OSError) and error.errno in _NO_ROOM
-    if full or (isinstance(error, sqlite3.OperationalError) and "full" in str(error)):
+    if full or (isinstance(error, sqlite3.OperationalError) and error.sqlite_errorname in _NO_ROOM_IN_DATABASE):
         return Problem(507, "the disk is full; nothing was kept.")
     return None
