@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 # Before torch is imported anywhere, so that doctests of src and subprocesses of the tests are held to it too.
@@ -28,6 +29,11 @@ TYPICAL_BYTES = {"http": 2000, "smtp": 900, "ftp": 20000, "dns": 60, "ntp": 48, 
 
 def make_connections(n: int, seed: int) -> pd.DataFrame:
     """`n` network connections: the protocol decides service and flag, the service the number of bytes."""
+    return _made_connections(n, seed).copy()
+
+
+@cache
+def _made_connections(n: int, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     protocol = rng.choice(list(SERVICES), size=n, p=(0.6, 0.3, 0.1))
     service = [str(rng.choice(SERVICES[p])) for p in protocol]

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from maskdiff.encoders.table.column_types import COLUMN_TYPES
+from maskdiff.encoders.table.column_types.texts import n_words
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.recognition import TextRecognition
 from maskdiff.encoders.table.text_cells import TextCells, token_spans
@@ -40,6 +41,12 @@ def recognised(*batches: list[str | None]) -> str:
 def test_cells_that_are_long_and_mostly_different_are_text(cells: list[str | None], found: str) -> None:
     assert recognised(cells) == found
     assert recognised(cells[:7], cells[7:]) == found
+
+
+def test_words_are_counted_alike_whatever_stands_in_other_cells() -> None:
+    cells = ["", " a  b2 ", "3f2b-99d2", "it's 7 o'clock", "x\ty\nz", "12 -- 7", "A.B. c"]
+    alone, beside = (n_words(pa.array(texts, pa.large_string())) for texts in (cells, [*cells, "é"]))
+    assert alone.tolist() == beside[:-1].tolist() == [0, 2, 1, 2, 3, 0, 2]
 
 
 def test_recognitions_of_parts_merge() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import date, time, timedelta
 from functools import reduce
@@ -135,6 +136,9 @@ class DateType(TickType):
     def fits_texts(self, texts: pa.Array) -> bool:
         trimmed = pc.utf8_trim_whitespace(texts)
         if not matches_all(trimmed, DIGIT):  # texts of other columns end here, before the longer patterns
+            return False
+        first = trimmed[0].as_py()  # alone, it costs less than compiling all patterns for all texts
+        if first is not None and not any(re.search(one.pattern, first) for one in self.formats):
             return False
         looks = [pc.match_substring_regex(trimmed, one.pattern) for one in self.formats]
         return bool(pc.all(reduce(pc.or_, looks)).as_py()) and not self.text_ticks(texts).null_count
