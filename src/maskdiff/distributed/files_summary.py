@@ -42,6 +42,7 @@ def record_of(result: PartResult) -> dict[str, Any]:
         "p_values": [[value, ruled, number] for (value, ruled), number in sorted(result.p_values.items())],
         "seconds": round(result.seconds, 3),
         "processor_seconds": round(result.processor_seconds, 3),
+        "first_of_worker": result.first_of_worker,
     }
 
 

@@ -62,6 +62,7 @@ class PartResult:
     dismissed: int = 0
     seconds: float = 0.0
     processor_seconds: float = 0.0
+    first_of_worker: bool = False
     ignored: list[str] = field(default_factory=list)
     skipped: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -89,6 +90,7 @@ class FileScorer:
 
     def __init__(self, model: Any, job: ScoreJob, gpus: float = 0.0) -> None:
         self.detector, self.job = detector_of(held_value(model), gpus=gpus), job
+        self.n_scored = 0
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         """One row for each bundle, both ways as bytes."""
@@ -99,7 +101,9 @@ class FileScorer:
         """Score these parts, one after the other; a part that fails does not stop the others."""
         done = BundleResult([])
         for part in bundle:
-            result = PartResult(part)
+            # What is loaded on first use is in the time of the first part.
+            result = PartResult(part, first_of_worker=self.n_scored == 0)
+            self.n_scored += 1
             done.parts.append(result)
             began, began_busy = time.perf_counter(), time.process_time()
             with record_errors(result), warnings.catch_warnings(record=True) as caught:

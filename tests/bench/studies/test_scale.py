@@ -5,14 +5,18 @@ from __future__ import annotations
 import pytest
 
 from maskdiff.bench.pages.scale import projection, stages, throughput
-from maskdiff.bench.studies.scale import efficiency, stages_run
+from maskdiff.bench.studies.scale import busy_seconds, efficiency, stages_run
 
 
-def run_of(method: str, cost: float, workers: int) -> dict:
+def settings_of(rows: int, columns: int) -> dict:
+    return {"columns": columns, "rows": rows, "files": 2, "bytes_per_row": 50.0, "learned_rows": 100}
+
+
+def run_of(method: str, cost: float, workers: int, rows: int = 1000, columns: int = 20) -> dict:
     return {
         "method": method,
         "device": "cpu",
-        "rows": 1000,
+        "rows": rows,
         "seconds": 10.0,
         "start_seconds": 2.0,
         "workers": workers,
@@ -20,21 +24,41 @@ def run_of(method: str, cost: float, workers: int) -> dict:
         "rows_per_core_second": 1e6 / cost,
         "bytes_written_per_row": 50.0,
         "peak_memory_mb": 512.0,
-        "settings": {"files": 2, "bytes_per_row": 50.0, "learned_rows": 100},
+        "settings": settings_of(rows, columns),
     }
 
 
 RECORDS = [
     run_of("plain", 36.0, 1),
     run_of("ray, 2 workers", 40.0, 2),
-    {"method": "stages", "shares": {"reading": 0.1, "method": 0.9}},
+    {"method": "stages", "shares": {"reading": 0.1, "method": 0.9}, "settings": settings_of(1000, 20)},
 ]
 
 
 def test_a_core_on_ray_is_compared_with_the_plain_run() -> None:
     assert [(record["method"], round(share, 3)) for record, share in efficiency(RECORDS)] == [("ray, 2 workers", 0.9)]
-    assert "| ray, 2 workers | 40.0 | 25,000 | 90% |" in throughput(RECORDS)
+    assert "| 20 | 1,000 | ray, 2 workers | 40.0 | 25,000 | 90% |" in throughput(RECORDS)
     assert "| reading | 10% |" in stages(RECORDS)
+
+
+def test_each_width_of_rows_is_shown_with_its_most_rows() -> None:
+    more = [run_of("plain", 9.0, 1, 5000, 3), run_of("ray, 2 workers", 10.0, 2, 5000, 3)]
+    fewer = [run_of("plain", 90.0, 1, 500), run_of("ray, 2 workers", 100.0, 2, 500)]
+    page = throughput([*fewer, *more, *RECORDS])
+    assert "| 3 | 5,000 | ray, 2 workers | 10.0 | 100,000 | 90% |" in page
+    assert "| 20 | 1,000 | plain" in page
+    assert "100.0 |" not in page
+    assert "1e09 | 11 |" in projection([*more, *RECORDS])
+
+
+def test_what_workers_load_on_first_use_is_not_the_cost_of_a_row() -> None:
+    parts = [
+        {"rows": 100, "processor_seconds": 1.5, "first_of_worker": True},
+        {"rows": 100, "processor_seconds": 0.5, "first_of_worker": False},
+        {"rows": 300, "processor_seconds": 1.5, "first_of_worker": False},
+    ]
+    assert busy_seconds(parts) == (2.5, 1.0)
+    assert busy_seconds(parts[:1]) == (1.5, 0.0)
 
 
 def test_the_projection_follows_from_the_slowest_run() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -10,13 +10,17 @@ from maskdiff.bench.pages.records import RecordFolder
 from maskdiff.bench.pages.text_blocks import command, grid, pair, section
 from maskdiff.bench.runs.measure import Record
 from maskdiff.bench.studies.learned_rows import NUMBERS, SETS
-from maskdiff.bench.studies.scale import PLAIN, STAGES, efficiency
+from maskdiff.bench.studies.scale import PLAIN, STAGES, efficiency, largest_runs
 
 # What the projection assumes of a node, and of the files that a job writes.
 CORES, NETWORK_BYTES, NODE_MEMORY_GB = 16, 1.25e9, 64
 PART_BYTES, RECORD_BYTES, FIND_BYTES = 1 << 28, 400, 40
 PROJECTED = (1e9, 1e11)
-COMMANDS = ("maskdiff bench learned-rows --data DIR --seeds 3", "maskdiff bench scale --folder DIR --rows 1000000")
+COMMANDS = (
+    "maskdiff bench learned-rows --data DIR --seeds 5",
+    "maskdiff bench scale --folder DIR --rows 1000000",
+    "maskdiff bench scale --folder DIR --rows 1000000 --columns 3",
+)
 
 
 def learned_rows(records: Sequence[Record]) -> str:
@@ -51,47 +55,59 @@ def _by_number(records: Sequence[Record], name: str) -> tuple[list[tuple[float, 
 
 
 def throughput(records: Sequence[Record]) -> str:
-    """The plain run and those on Ray."""
-    shares = {record["method"]: share for record, share in efficiency(records)}
-    lines = [
-        [
-            record["method"],
-            f"{record['microseconds_per_row']:.1f}",
-            f"{record['rows_per_core_second']:,.0f}",
-            f"{100 * shares[record['method']]:.0f}%" if record["method"] in shares else "100%",
-            f"{record['seconds']:.0f}",
-            f"{record['start_seconds']:.0f}",
-        ]
-        for record in records
-        if record["method"] != STAGES
-    ]
-    plain = _plain(records)
+    """The plain runs and those on Ray, of each width of rows."""
+    runs = largest_runs(records)
+    plain = _plain(next(iter(runs.values())))
     settings = plain["settings"]
     return section(
         "Scoring",
-        f"{plain['rows']:,} rows of 20 columns in {settings['files']} Parquet files, scored by the default, which "
-        f"learned from {settings['learned_rows']:,} rows ({plain['device']}). A core's time is processor time "
-        "of the process that scores, without starting it.",
+        f"{settings['files']} Parquet files, scored by the default, which learned from {settings['learned_rows']:,} "
+        f"rows ({plain['device']}). A core's time is processor time of the process that scores, without starting it.",
         grid(
-            ["run", "µs of a core per row", "rows per core and second", "of the plain run", "seconds", "to start"],
-            lines,
+            [
+                *("columns", "rows", "run", "µs of a core per row", "rows per core and second", "of the plain run"),
+                *("seconds", "to start"),
+            ],
+            [line for alike in runs.values() for line in _throughput_lines(alike)],
         ),
     )
 
 
+def _throughput_lines(records: Sequence[Record]) -> Iterator[list[str]]:
+    shares = {record["method"]: share for record, share in efficiency(records)}
+    for record in records:
+        if record["method"] != STAGES:
+            yield [
+                f"{record['settings']['columns']}",
+                f"{record['rows']:,}",
+                record["method"],
+                f"{record['microseconds_per_row']:.1f}",
+                f"{record['rows_per_core_second']:,.0f}",
+                f"{100 * shares.get(record['method'], 1.0):.0f}%",
+                f"{record['seconds']:.0f}",
+                f"{record['start_seconds']:.0f}",
+            ]
+
+
 def stages(records: Sequence[Record]) -> str:
-    """Where the time of a row goes."""
-    lines = [
-        [stage, f"{100 * share:.0f}%"]
-        for record in records
+    """Where the time of a row goes, for each width of rows."""
+    found = {
+        f"{number} columns": record["shares"]
+        for number, alike in largest_runs(records).items()
+        for record in alike
         if record["method"] == STAGES
-        for stage, share in record["shares"].items()
+    }
+    if not found:
+        return ""
+    lines = [
+        [stage, *(f"{100 * shares[stage]:.0f}%" for shares in found.values())] for stage in next(iter(found.values()))
     ]
-    return section("Where the time goes", "Shares of processor time.", grid(["stage", "share"], lines)) if lines else ""
+    return section("Where the time goes", "Shares of processor time.", grid(["stage", *found], lines))
 
 
 def projection(records: Sequence[Record]) -> str:
     """What the measured costs mean for very many rows."""
+    records = next(iter(largest_runs(records).values()))
     plain, ray = _plain(records), [record for record, _ in efficiency(records)]
     cost = max(record["microseconds_per_row"] for record in ray) / 1e6
     size, written = plain["settings"]["bytes_per_row"], plain["bytes_written_per_row"]
@@ -99,8 +115,8 @@ def projection(records: Sequence[Record]) -> str:
     network, memory = CORES * (size + written) / cost, CORES * plain["peak_memory_mb"] / 1024
     return section(
         "Projection",
-        f"From the slowest run on Ray, {1e6 * cost:.1f} µs of a core per row, {size:.0f} bytes read and {written:.0f} "
-        f"written for each, with nodes of {CORES} cores. Calculated, not measured.",
+        f"From the slowest run with 20 columns on Ray, {1e6 * cost:.1f} µs of a core per row, {size:.0f} bytes read "
+        f"and {written:.0f} written for each, with nodes of {CORES} cores. Calculated, not measured.",
         grid(
             ["rows", "core hours", "hours on 64 nodes", "TB moved", "parts", "manifest", "`find` on the driver"], lines
         ),

@@ -2,7 +2,7 @@
 
 Each run is the real command in a process of its own. A core's time for a row is processor time, so that other work on
 the machine does not count; what starting takes, a run on a few rows shows, and is subtracted from the plain run.
-Workers count their own processor time, part by part, in the manifest.
+Workers count their own processor time, part by part, in the manifest; what they load on first use is left out as well.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from typing import Any
 
 from maskdiff.bench.runs.measure import Record, Run, identity
 from maskdiff.bench.runs.records import RecordFile
-from maskdiff.bench.studies.large_file import copy_first, make_file, timed_step
+from maskdiff.bench.studies.large_file import NARROW, copy_first, make_file, timed_step
+from maskdiff.errors import SettingError
 from maskdiff.io import open_rows, open_writer
 from maskdiff.jobs import score_batch
 from maskdiff.storage import load
 
 TASK, PLAIN, STAGES = "scale", "plain", "stages"
+# Number of columns -> their names, None: all. A row of a narrow table is cheap, so that the engine counts most.
+COLUMNS: dict[int, tuple[str, ...] | None] = {20: None, len(NARROW): NARROW}
 _FEW = 100
 
 
@@ -35,23 +38,31 @@ def measure_scale(
     files: int,
     workers: Sequence[int],
     learned: int,
+    columns: int = 20,
 ) -> list[Record]:
     """Score so many rows in so many files plainly, and on Ray with each number of workers.
 
     Records are added as runs end; a run whose record is there is not repeated.
     """
+    if columns not in COLUMNS:
+        raise SettingError(f"the tables of this study have {' or '.join(map(str, COLUMNS))} columns; got {columns}.")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     folder = Path(folder)
-    inputs, model = make_inputs(folder, rows, files, learned)
+    inputs, model = make_inputs(folder, rows, files, learned, columns)
     few = folder / "few.parquet"
     copy_first(sorted(inputs.iterdir())[0], few, _FEW)
     runs: dict[str, Callable[[], Record]] = {PLAIN: lambda: plain_run(folder, inputs, model, rows, few)}
     runs |= {_ray_name(number): partial(ray_run, folder, inputs, model, rows, number) for number in workers}
     runs[STAGES] = lambda: stages_run(inputs, model, folder)
     file, records = RecordFile(out), []
-    done = {record["method"]: record for record in file.records if record["status"] == "ok"}
     size = sum(path.stat().st_size for path in inputs.iterdir())
-    settings = {"files": files, "bytes_per_row": round(size / rows, 2), "learned_rows": learned}
+    of_run = {"columns": columns, "rows": rows, "files": files, "learned_rows": learned}
+    settings = of_run | {"bytes_per_row": round(size / rows, 2)}
+    done = {
+        record["method"]: record
+        for record in file.records
+        if record["status"] == "ok" and of_run.items() <= record["settings"].items()
+    }
     for name, run in runs.items():
         records.append(done[name] if name in done else run() | {"task": TASK, "settings": settings})
         if name not in done:
@@ -59,15 +70,16 @@ def measure_scale(
     return records
 
 
-def make_inputs(folder: Path, rows: int, files: int, learned: int) -> tuple[Path, Path]:
+def make_inputs(folder: Path, rows: int, files: int, learned: int, columns: int) -> tuple[Path, Path]:
     """The folder of the files to score, and the model."""
-    inputs, model = folder / "in", folder / "rows.maskdiff"
+    inputs, model = folder / f"in-{columns}-{rows}-{files}", folder / f"rows-{columns}-{learned}.maskdiff"
     inputs.mkdir(parents=True, exist_ok=True)
     for number in range(files):
-        make_file(inputs / f"rows{number:04d}.parquet", rows // files, seed=number)
+        make_file(inputs / f"rows{number:04d}.parquet", rows // files, seed=number, columns=COLUMNS[columns])
     if not model.exists():
-        make_file(folder / "normal.parquet", learned, seed=files)
-        timed_step("fit", learned, ["fit", str(folder / "normal.parquet"), "-o", str(model)], "cpu")
+        normal = folder / f"normal-{columns}.parquet"
+        make_file(normal, learned, seed=files, columns=COLUMNS[columns])
+        timed_step("fit", learned, ["fit", str(normal), "-o", str(model)], "cpu")
     return inputs, model
 
 
@@ -92,10 +104,26 @@ def ray_run(folder: Path, inputs: Path, model: Path, rows: int, workers: int) ->
     record["method"] = _ray_name(workers)
     if record["status"] == "ok":
         parts = json.loads((out / ".maskdiff" / "manifest.json").read_text())["finished"].values()
-        busy, scoring = (sum(part[one] for part in parts) for one in ("processor_seconds", "seconds"))
+        busy, loading = busy_seconds(list(parts))
+        scoring = sum(part["seconds"] for part in parts)
         record |= {"workers": workers, "driver_seconds": record["processor_seconds"], **_cost(rows, busy)}
-        record["start_seconds"] = round(record["seconds"] - scoring / workers, 2)
+        record |= {
+            "loading_seconds": round(loading, 3),
+            "start_seconds": round(record["seconds"] - scoring / workers, 2),
+        }
     return record
+
+
+def busy_seconds(parts: Sequence[dict[str, Any]]) -> tuple[float, float]:
+    """Processor seconds for the rows of all parts, and those for what workers load on first use.
+
+    As in the plain run, whose start is subtracted, the first part of each worker does not count: all rows are taken to
+    cost what those of the other parts do.
+    """
+    later = [part for part in parts if not part["first_of_worker"]] or list(parts)
+    cost = sum(part["processor_seconds"] for part in later) / sum(part["rows"] for part in later)
+    busy = cost * sum(part["rows"] for part in parts)
+    return busy, sum(part["processor_seconds"] for part in parts) - busy
 
 
 def _ray_name(workers: int) -> str:
@@ -144,6 +172,17 @@ def _busy(call: Callable[[], Any]) -> float:
     began = time.process_time()
     call()
     return time.process_time() - began
+
+
+def largest_runs(records: Sequence[Record]) -> dict[int, list[Record]]:
+    """Number of columns -> the runs on the most rows."""
+    found: dict[int, list[Record]] = {}
+    for number in COLUMNS:
+        alike = [record for record in records if record["settings"]["columns"] == number]
+        most = max((record["settings"]["rows"] for record in alike), default=0)
+        if alike:
+            found[number] = [record for record in alike if record["settings"]["rows"] == most]
+    return found
 
 
 def efficiency(records: Sequence[Record]) -> Iterator[tuple[Record, float]]:

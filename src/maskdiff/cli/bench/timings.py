@@ -115,6 +115,7 @@ def scale(
     files: Annotated[int, typer.Option(metavar="N", min=1, help="Files they are in.")] = 8,
     workers: Annotated[str, typer.Option(metavar="NUMBERS", help="Numbers of workers, with commas between.")] = "1,2",
     learned: Annotated[int, typer.Option(metavar="N", min=100, help="Rows the model learns from.")] = 20_000,
+    columns: Annotated[int, typer.Option(metavar="20|3", help="Columns of the rows.")] = 20,
     out: RecordFile = SCALE,
 ) -> int:
     """Score many rows plainly and on Ray with several numbers of workers: throughput, overhead, where time goes."""
@@ -122,7 +123,7 @@ def scale(
 
     output: Output = ctx.obj
     numbers = [int(number) for number in workers.split(",")]
-    records = measure_scale(folder, out, rows=rows, files=files, workers=numbers, learned=learned)
+    records = measure_scale(folder, out, rows=rows, files=files, workers=numbers, learned=learned, columns=columns)
     failed = [record for record in records if record["status"] != "ok"]
     output.facts(command="bench scale", out=out, runs=len(records), failed=len(failed))
     for record in records:
