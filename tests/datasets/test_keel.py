@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from maskdiff import datasets
 from maskdiff.datasets.keel import keel_names, load_keel
 from maskdiff.errors import DataNotFoundError
 
@@ -39,6 +41,17 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         load_keel("pima", tmp_path)
 
 
-def test_no_table_stands_in_both_groups() -> None:
-    names = keel_names()
-    assert not set(names["categories"]) & set(names["numbers"])
+def test_no_table_stands_in_two_groups() -> None:
+    named = [name for names in keel_names().values() for name in names]
+    assert len(named) == len(set(named))
+
+
+def test_tables_held_out_come_from_other_sources_than_those_choices_were_made_on() -> None:
+    """KEEL cuts one source into several tables, such as glass0, glass2 and glass-0-4_vs_5."""
+    groups = keel_names()
+    used = {_source(name) for name in [*groups["categories"], *groups["numbers"], *datasets.names()]}
+    assert not used & {_source(name) for name in groups["held_out"]}
+
+
+def _source(name: str) -> str:
+    return re.split(r"[-\d]", name)[0]

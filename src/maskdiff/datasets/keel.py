@@ -26,8 +26,8 @@ _MISSING = {"<null>": None, "?": None}
 
 @cache
 def keel_names() -> dict[str, list[str]]:
-    """The tables' names: "categories", a few numbers among them, and "numbers"."""
-    return {key: list(_catalog()[key]) for key in ("categories", "numbers")}
+    """The tables' names: "categories", a few numbers among them, "numbers", and "held_out", for measuring alone."""
+    return {key: list(_catalog()[key]) for key in ("categories", "numbers", "held_out")}
 
 
 def load_keel(name: str, data: str | Path) -> tuple[pd.DataFrame, NDArray[np.int8]]:

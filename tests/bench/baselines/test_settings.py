@@ -7,12 +7,15 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import Generator
 
 from maskdiff.bench.baselines import deep_svdd, drl, dte, goad, icl, mcm, neighbours, pyod
+from maskdiff.bench.baselines.encoded import Encoded
 from maskdiff.bench.baselines.networks import Scorer
+from maskdiff.bench.runs.methods import METHODS
 
 ROWS = torch.as_tensor(np.random.default_rng(0).random((8, 12)), dtype=torch.float32)
 SHARE = torch.full((8,), 1 / 8)
@@ -82,3 +85,31 @@ def test_time_is_diffused_by_the_schedule_of_its_authors() -> None:
     variance = dte.noise_variance()
     assert float(variance[0]) == pytest.approx(1e-4, rel=1e-3)
     assert float(variance[-1]) == pytest.approx(1 - np.prod(1 - np.linspace(1e-4, 1e-2, 400)), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("representation", "names"),
+    [
+        ("ordinal", ["copod", "ecod", "hamming-knn"]),
+        ("one-hot", ["iforest", "deep-svdd", "drl", "goad", "icl", "mcm", *(f"dte-{name}" for name in dte.VARIANTS)]),
+    ],
+)
+def test_every_method_is_given_what_the_paper_gives_it(representation: str, names: list[str]) -> None:
+    pytest.importorskip("pyod")
+    for name in names:
+        built: Any = METHODS[name].build(0, "cpu")
+        assert built.representation == representation, name
+
+
+def test_the_forest_draws_its_samples_as_the_paper_states() -> None:
+    pytest.importorskip("pyod")
+    forest: Any = pyod.isolation_forest(seed=0).build(3)
+    assert (forest.n_estimators, forest.max_samples) == (300, "auto")
+
+
+def test_baselines_see_ten_bins_of_numbers_with_more_than_twenty_values_and_a_bucket_for_unseen_ones() -> None:
+    rows = pd.DataFrame({"many": np.linspace(0, 1, 400), "few": np.arange(400) % 20, "word": ["a", "b"] * 200})
+    encoded = Encoded(neighbours.hamming_neighbours(device="cpu"), "one-hot").fit(rows)
+    assert encoded.encoder_.schema_.sizes.tolist() == [10, 20, 2]
+    codes = encoded.encoder_.encode(pd.DataFrame({"many": [2.0], "few": [3], "word": ["c"]}))
+    assert codes.values.tolist() == [[9, 3, 2]]

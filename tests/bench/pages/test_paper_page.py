@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+import pandas as pd
 import pytest
 
+from maskdiff.bench.pages.differences import differences
 from maskdiff.bench.pages.paper import Reasons, paper_page
 from maskdiff.bench.pages.records import RecordFolder
 from maskdiff.bench.published.values import published_results, published_texts
@@ -47,3 +49,22 @@ def test_the_first_reason_that_fits_counts_and_is_numbered_once() -> None:
 
 def test_both_losses_stand_side_by_side(page: str) -> None:
     assert "| set | mlp-paper (Eq. 8) | mlp-diffusion (Eq. 2) |" in page
+
+
+def test_a_mean_that_is_far_away_says_why() -> None:
+    line = {"metric": "roc_auc", "published_mean": 60.0, "published_std": 1.0}
+    table = pd.DataFrame(
+        [
+            {"method": "a", "set": "x", "mean": 70.0, "std": 1.0, "deviations": 10.0, **line},
+            {"method": "a", "set": "y", "mean": 70.0, "std": 8.0, "deviations": 10.0, **line},
+            {"method": "a", "set": "z", "mean": 70.0, "std": 1.0, "deviations": 10.0, **line},
+            {"method": "b", "set": "x", "mean": 60.5, "std": 1.0, "deviations": 0.5, **line},
+        ]
+    )
+    found = differences(table, [{"methods": ["a"], "sets": ["x"], "why": "Another split."}])
+    assert "| a | x | ROC-AUC | 70.00 ± 1.00 | 60.00 ± 1.00 | +10.0 | Another split. |" in found
+    assert (
+        "| a | y | ROC-AUC | 70.00 ± 8.00 | 60.00 ± 1.00 | +10.0 | Within two deviations of our own seeds. |" in found
+    )
+    assert "| a | z | ROC-AUC | 70.00 ± 1.00 | 60.00 ± 1.00 | +10.0 | No cause was found. |" in found
+    assert "| b |" not in found

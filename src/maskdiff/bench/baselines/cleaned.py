@@ -1,4 +1,4 @@
-"""Texts as DATE, CVDD and FATE are given them: their authors' code keeps only longer words that carry a meaning."""
+"""Texts as CVDD and FATE are given them: their authors' code keeps only longer words that carry a meaning."""
 
 from __future__ import annotations
 

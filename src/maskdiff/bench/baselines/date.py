@@ -4,9 +4,9 @@ One of K fixed mask patterns is laid over a text, and the tokens it covers are r
 trained from scratch says of every token whether it was replaced (RTD) and of the text which pattern was used (RMD). A
 new text is shown as it is: the more of its tokens look replaced, the odder it is. B texts, W tokens, K patterns.
 
-Sizes, weights, optimiser and cleaned texts are those of the authors' code, its body that of ELECTRA. Theirs reads
-WordPiece tokens and draws one pattern per batch; here tokens are those of the other baselines, and every text draws its
-own pattern.
+Sizes, weights and optimiser are those of the authors' code, its body that of ELECTRA. Theirs reads WordPiece tokens of
+news without stop words, digits and punctuation, and draws one pattern per batch. Here tokens are those of the other
+baselines, texts stay as they are, since digits and punctuation tell spam, and every text draws its own pattern.
 """
 
 from __future__ import annotations

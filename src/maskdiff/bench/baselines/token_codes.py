@@ -26,7 +26,8 @@ LENGTH = 256
 class TokenCodes:
     """A matrix detector that takes texts; `tokenizer` gives the tokenizer when it is needed, GPT-2's by default.
 
-    Texts are changed by `prepare` before, where it is given.
+    Texts are changed by `prepare` before, where it is given. With `covered` they are cut where so large a share of the
+    normal ones ends, if that is before `length`.
     """
 
     def __init__(
@@ -35,17 +36,24 @@ class TokenCodes:
         length: int = LENGTH,
         tokenizer: Callable[[], Tokenizer] | None = None,
         prepare: Callable[[str], str] | None = None,
+        covered: float | None = None,
     ) -> None:
         self.detector = detector
         self.length = length
         self.tokenizer = tokenizer or gpt2
         self.prepare = prepare
+        self.covered = covered
 
     def fit(self, X: Sequence[str], **labelled: Sequence[str]) -> Self:
         """Learn from normal texts, and from `labelled` ones where the detector does."""
         self.tokenizer_ = self.tokenizer()
+        self.length_ = self.length
+        codes = self._codes(X)
+        if self.covered is not None:
+            ends = (codes > 0).sum(axis=1)
+            self.length_ = max(1, int(np.quantile(ends, self.covered, method="higher")))
         fit: Any = self.detector.fit
-        fit(self._codes(X), **{name: self._codes(texts) for name, texts in labelled.items()})
+        fit(codes[:, : self.length_], **{name: self._codes(texts) for name, texts in labelled.items()})
         return self
 
     def anomaly_score(self, X: Sequence[str]) -> FloatArray:
@@ -54,10 +62,10 @@ class TokenCodes:
 
     def _codes(self, texts: Sequence[str]) -> Matrix:
         """One more than the tokens' numbers, shape (N, W); 0 stands for no token."""
-        codes = np.zeros((len(texts), self.length), dtype=np.int64)
+        codes = np.zeros((len(texts), self.length_), dtype=np.int64)
         given = list(texts) if self.prepare is None else [self.prepare(text) for text in texts]
         for row, encoding in zip(codes, self.tokenizer_.encode_batch_fast(given), strict=True):
-            ids = encoding.ids[: self.length]
+            ids = encoding.ids[: self.length_]
             row[: len(ids)] = np.asarray(ids) + 1
         return codes
 

@@ -14,8 +14,6 @@ from maskdiff.bench.tables.critical_difference import Diagram
 from maskdiff.bench.tables.ranks import average_ranks, comparable, published_ranks
 from maskdiff.bench.tables.results import results
 
-FAR = 2.0  # published deviations beyond which a difference is listed
-
 
 def own_results(records: RecordFolder) -> pd.DataFrame:
     """Means of every method on every table."""
@@ -51,22 +49,6 @@ def ranks(table: pd.DataFrame) -> str:
 
 def _optional(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.2f}"
-
-
-def far(table: pd.DataFrame) -> str:
-    """Means far from the published ones."""
-    chosen = table[table["deviations"].abs() > FAR].sort_values(["method", "set"])
-    lines = [
-        [
-            *(line["method"], line["set"], METRICS[line["metric"]], f"{line['mean']:.2f}"),
-            *(f"{line['published_mean']:.2f} ± {line['published_std']:.2f}", f"{line['deviations']:+.1f}"),
-        ]
-        for line in chosen.to_dict("records")
-    ]
-    head = ["method", "set", "metric", "ours", "published", "deviations away"]
-    return "\n\n".join(
-        ["## Far from the published value", f"More than {FAR:g} published deviations.", grid(head, lines)]
-    )
 
 
 def not_in_the_paper(table: pd.DataFrame, sets: list[str]) -> str:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from maskdiff.bench.pages.quality import TABLES, Quality
+from maskdiff.bench.pages.quality import MORE_TABLES, TABLES, Quality, mean_pair, more_groups
 from maskdiff.bench.pages.records import RecordFolder
 from maskdiff.bench.pages.speed import on
-from maskdiff.bench.pages.text_blocks import grid, means, number, pair, seconds, section
+from maskdiff.bench.pages.text_blocks import grid, means, number, seconds, section
 from maskdiff.datasets.keel import keel_names
 
 
@@ -63,14 +63,14 @@ def quality_table(records: RecordFolder) -> str:
     """Mean ROC / PR of each method."""
     shared = Quality(records).shared
     known = means([record for record in records.of(*TABLES) if record["set"] in shared and record["status"] == "ok"])
-    groups, more = keel_names(), means(records["more-tables"])
+    groups, more = more_groups(records["more-tables"]), means(records["more-tables"])
     lines = []
     for choice in CHOICES:
         own = known[known["method"] == choice.name]
         elsewhere = more[more["method"] == choice.elsewhere]
         parts = [own, *(elsewhere[elsewhere["set"].isin(names)] for names in groups.values())]
-        lines.append([choice.title, *(_pair(part) for part in parts)])
-    head = ["method", f"the paper's {len(shared)} tables", *(f"more tables of {group}" for group in groups)]
+        lines.append([choice.title, *(mean_pair(part) for part in parts)])
+    head = ["method", f"the paper's {len(shared)} tables", *(f"more tables {MORE_TABLES[group]}" for group in groups)]
     return section(
         "Quality",
         f"Mean ROC / PR in percent, learned from normal rows, on the {number(len(shared))} tables of the paper and on "
@@ -85,13 +85,10 @@ def quality_table(records: RecordFolder) -> str:
 
 def _not_measured(more: pd.DataFrame, method: str) -> str:
     """The tables on which a method was not measured, as the end of a sentence."""
-    known, own = (set(more[more["method"] == name]["set"]) for name in ("default", method))
+    chosen_on = more[~more["set"].isin(keel_names()["held_out"])]
+    known, own = (set(chosen_on[chosen_on["method"] == name]["set"]) for name in ("default", method))
     lacking = sorted(known - own)
     return f", and was not measured on {', '.join(lacking)}" if own and lacking else ""
-
-
-def _pair(part: pd.DataFrame) -> str:
-    return pair(part["roc_auc"].mean(), part["pr_auc"].mean()) if len(part) else ""
 
 
 def seconds_table(records: RecordFolder) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from maskdiff.bench.pages.baselines import far, own_results
+from maskdiff.bench.pages.baselines import own_results
+from maskdiff.bench.pages.differences import differences
 from maskdiff.bench.pages.records import RecordFolder
 from maskdiff.bench.pages.speed import STEPS
 from maskdiff.bench.pages.text_blocks import command, grid, pair, seconds, section, with_deviation
@@ -138,13 +139,13 @@ def losses(table: pd.DataFrame) -> str:
     sets = [one for one in dict.fromkeys(table["set"]) if (eq2, one) in own["roc_auc"] and (eq8, one) in own["roc_auc"]]
     if not sets:
         return ""
-    lines, differences = [], []
+    lines, apart = [], []
     for one in sets:
         ours = [[own[metric][method, one] for metric in METRICS] for method in (eq8, eq2)]
-        differences.append([ours[0][m][0] - ours[1][m][0] for m in (0, 1)])
+        apart.append([ours[0][m][0] - ours[1][m][0] for m in (0, 1)])
         lines.append([one, *(" / ".join(with_deviation(m, d, digits=1) for m, d in part) for part in ours)])
-    means = [sum(part) / len(part) for part in zip(*differences, strict=True)]
-    ahead = [sum(one > 0 for one in part) for part in zip(*differences, strict=True)]
+    means = [sum(part) / len(part) for part in zip(*apart, strict=True)]
+    ahead = [sum(one > 0 for one in part) for part in zip(*apart, strict=True)]
     return section(
         "The two losses",
         'The paper remarks that Eq. 8 is "occasionally marginally better" than the diffusion loss, Eq. 2. The same '
@@ -176,6 +177,6 @@ def paper_page(records: RecordFolder) -> list[str]:
         ),
         *blocks,
         section("Why cells were not run", reasons.listed()),
-        far(table),
+        differences(table, records.differences),
         losses(both[both["metric"].isin(METRICS)]),
     ]

@@ -10,14 +10,18 @@ from functools import cached_property
 import pandas as pd
 
 from maskdiff.bench.pages.records import RecordFolder
+from maskdiff.bench.pages.text_blocks import pair
 from maskdiff.bench.published.values import METRICS, published_results
 from maskdiff.bench.runs.measure import Record
 from maskdiff.bench.tables.ranks import average_ranks, rank_among_published, ranks_among_published
 from maskdiff.bench.tables.results import results
+from maskdiff.datasets.keel import keel_names
 
 OURS = ("default", "mlp", "kernel", "mlp-paper", "kernel-paper")
 NETWORK, KERNEL = "Parametric MaskDiff-AD", "Non-parametric MaskDiff-AD"
 TABLES = ("tables", "baselines", "baselines-deep")
+# How columns of further tables are headed, by group.
+MORE_TABLES = {"categories": "of categories", "numbers": "of numbers", "held_out": "that took no part in any choice"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,3 +118,15 @@ def rank_of(table: pd.DataFrame) -> float:
     """The overall rank among the published of one method: set, roc_auc, pr_auc."""
     long = table.melt("set", list(METRICS), var_name="metric", value_name="mean")
     return float(rank_among_published(long)["overall"])
+
+
+def mean_pair(part: pd.DataFrame) -> str:
+    """Mean ROC / PR of some results; nothing where there are none."""
+    return pair(part["roc_auc"].mean(), part["pr_auc"].mean()) if len(part) else ""
+
+
+def more_groups(records: list[Record]) -> dict[str, list[str]]:
+    """The further tables that were measured, by group; groups of which none was are left out."""
+    measured = {record["set"] for record in records}
+    found = {group: [name for name in names if name in measured] for group, names in keel_names().items()}
+    return {group: names for group, names in found.items() if names}

@@ -1,7 +1,7 @@
 """The records that pages are made of: the files of a folder, and of its folder `more`, by name.
 
-What a reader has to know of a file, such as how the machine was used, stands in `notes.toml` beside them, and why cells
-of the paper's tables were not run in `not_run.toml`.
+What a reader has to know of a file, such as how the machine was used, stands in `notes.toml` beside them; why cells of
+the paper's tables were not run, and why some are far from the published ones, in `not_run.toml`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class RecordFolder:
         notes = self.folder / "notes.toml"
         self.notes: dict[str, str] = tomllib.loads(notes.read_text(encoding="utf-8")) if notes.exists() else {}
         not_run = self.folder / "not_run.toml"
-        self.reasons: list[dict[str, Any]] = (
-            tomllib.loads(not_run.read_text(encoding="utf-8"))["cells"] if not_run.exists() else []
-        )
+        reasons = tomllib.loads(not_run.read_text(encoding="utf-8")) if not_run.exists() else {}
+        self.reasons: list[dict[str, Any]] = reasons.get("cells", [])
+        self.differences: list[dict[str, Any]] = reasons.get("differences", [])
         found = {path.stem: latest(read_records(path)) for path in paths}
         self.records = {name: [one for one in own if one["status"] == "ok"] for name, own in found.items()}
         self._stopped = {name: [one for one in own if "stopped_after" in one] for name, own in found.items()}

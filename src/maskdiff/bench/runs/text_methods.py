@@ -18,6 +18,8 @@ from maskdiff.detectors import SequenceDetector, TextDetector, TokenDetector
 from maskdiff.encoders.tokens.model_folder import reading
 
 EMBEDDED = "embedded"
+# Networks on tokens are as slow as their longest text: the last hundredth is cut.
+COVERED = 0.99
 
 
 def on_tokens(build: Callable[..., MatrixDetector], published: str | None = None) -> Method:
@@ -37,7 +39,9 @@ TEXT_METHODS: dict[str, Method] = {
     "paper": _ours("Parametric MaskDiff-AD", preset="paper"),
     "date": Method(
         lambda seed, device: TokenCodes(
-            date.replaced_tokens(gpt2().get_vocab_size(), seed=seed, device=device), date.LENGTH, prepare=cleaned
+            date.replaced_tokens(gpt2().get_vocab_size(), seed=seed, device=device),
+            date.LENGTH,
+            covered=COVERED,
         ),
         "baselines",
         "DATE",
@@ -81,11 +85,11 @@ def _on_model(name: str, folder: str) -> dict[str, Method]:
 
     def build_cvdd(seed: int, device: str) -> Detector:
         detector = cvdd.context_vectors(partial(_vectors, folder), seed=seed, device=device)
-        return TokenCodes(detector, cvdd.LENGTH, tokenizer, cleaned)
+        return TokenCodes(detector, cvdd.LENGTH, tokenizer, cleaned, COVERED)
 
     def build_fate(seed: int, device: str) -> Detector:
         detector = fate.few_shot_deviation(partial(_model, folder), seed=seed, device=device)
-        return TokenCodes(detector, fate.LENGTH, tokenizer, cleaned)
+        return TokenCodes(detector, fate.LENGTH, tokenizer, cleaned, COVERED)
 
     return {
         f"{name}+cvdd": Method(build_cvdd, "pretrained", "CVDD"),
