@@ -10,6 +10,7 @@ import pytest
 from maskdiff.cli import output
 from maskdiff.detectors import TableDetector
 from maskdiff.progress import Progress
+from maskdiff.written_files import WrittenFiles
 
 from .running import call
 
@@ -149,3 +150,11 @@ def test_of_the_many_stages_of_a_search_the_latest_are_shown(monkeypatch):
         for number in range(9):
             draw(Progress(f"stage {number}", 1, 2))
         assert [task.description for task in bars.tasks if task.visible] == [f"stage {n}" for n in range(5, 9)]
+
+
+def test_of_many_files_that_an_interruption_left_the_first_are_named(tmp_path):
+    paths = [tmp_path / f"checkpoint.{number}" for number in range(12)]
+    for path in paths:
+        path.touch()
+    said = output.Output().interrupted(WrittenFiles([*map(str, paths)]))
+    assert said == f"{paths[0]}, {paths[1]}, {paths[2]} and 9 others were written"

@@ -1,6 +1,7 @@
 """Trainings at the same time: the same weights as one after the other, and progress that is told in order."""
 
 import copy
+import threading
 import time
 
 import numpy as np
@@ -9,7 +10,8 @@ import torch
 
 from maskdiff import MLPReconstructor, Steps, TableDetector, Training
 from maskdiff.progress import Progress
-from maskdiff.training.side_by_side import side_by_side
+from maskdiff.training.side_by_side import TrainingGivenUp, check_wanted, side_by_side
+from maskdiff.written_files import record_complete, recording_written_files
 
 
 @pytest.fixture
@@ -63,3 +65,47 @@ def test_an_error_ends_the_others(two_threads):
     with pytest.raises(ZeroDivisionError):
         side_by_side(learn, [None] * 3, threads=True)
     assert torch.get_num_threads() == 2
+
+
+def test_trainings_beside_one_that_fails_end_soon(two_threads):
+    begun, n_steps = threading.Event(), []
+
+    def learn(number, report):
+        if number == 0:
+            begun.wait(10)
+            raise ZeroDivisionError
+        for step in range(10_000):
+            begun.set()
+            n_steps.append(step)
+            check_wanted()
+            time.sleep(0.001)
+
+    with pytest.raises(ZeroDivisionError):
+        side_by_side(learn, [None] * 2, threads=True)
+    assert len(n_steps) < 10_000
+
+
+def test_a_training_of_a_network_asks_whether_it_is_still_wanted(two_threads):
+    begun, given_up = threading.Event(), []
+
+    def learn(number, report):
+        if number == 0:
+            begun.wait(10)
+            raise ZeroDivisionError
+        begun.set()
+        try:
+            while True:
+                TableDetector(MLPReconstructor(4, 2, training=Training(Steps(1)))).fit(rows_of(30))
+        except TrainingGivenUp:
+            given_up.append(number)
+            raise
+
+    with pytest.raises(ZeroDivisionError):
+        side_by_side(learn, [None] * 2, threads=True)
+    assert given_up == [1]
+
+
+def test_files_that_trainings_write_are_recorded(two_threads):
+    with recording_written_files() as written:
+        side_by_side(lambda number, report: record_complete(f"{number}"), [None] * 2, threads=True)
+    assert sorted(written.complete) == ["0", "1"]

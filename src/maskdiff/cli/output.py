@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _WIDE = 200
 # A search has dozens of stages; the latest are shown.
 _STAGES = 4
+# So many files are named after an interruption.
+_NAMED = 3
 
 
 @dataclass
@@ -186,7 +188,9 @@ def _texts_of(caught: Iterable[warnings.WarningMessage]) -> list[str]:
 
 
 def _and(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    """The names, or the first of them and how many others there are: a search may leave a dozen checkpoints."""
+    shown = [*names[:_NAMED], f"{len(names) - _NAMED} others"] if len(names) > _NAMED + 1 else names
+    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
 def _was(names: Sequence[str]) -> str:

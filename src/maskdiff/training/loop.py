@@ -28,6 +28,7 @@ from maskdiff.training.cuda_graphs import choose_recorder, replay_packed, side_s
 from maskdiff.training.groups import ALONE, Group
 from maskdiff.training.memory import keep_large_blocks
 from maskdiff.training.settings import Training
+from maskdiff.training.side_by_side import check_wanted
 
 _SMALL_NETWORK = 1_000_000
 _HELD_OUT_ROWS = 1000
@@ -88,6 +89,7 @@ def train(
         done = 0 if stored is None else state.restore(stored)
         follow = _averaging(average, network, settings.average)
         for step in range(done + 1, n_steps + 1):
+            check_wanted()
             _set_rate(optimiser, settings.rate(step, n_steps))
             group.start_step(dropout, seed, step)
             loss = take_step(mask_rows(batches.next(), objective, schedule, batches.generator))
