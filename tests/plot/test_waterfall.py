@@ -111,6 +111,7 @@ def test_the_extra_is_named_where_matplotlib_is_missing(detector, odd_rows, monk
         waterfall(detector, odd_rows)
 
 
+@pytest.mark.usefixtures("hardly_trained")
 def test_the_default_counts_standard_deviations(normal_rows, odd_rows):
     detector = TableDetector(progress=False).fit(pd.concat([normal_rows.head(200)]))
     assert "standard deviations" in maskdiff.plot.waterfall(detector, odd_rows).axes[0].get_xlabel()

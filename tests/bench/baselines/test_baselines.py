@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,11 +14,12 @@ import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
-import maskdiff
 from maskdiff.bench.baselines import deep_svdd, drl, dte, goad, icl, isotree, mcm, neighbours, numbers, pyod
 from maskdiff.bench.baselines.encoded import Encoded
 from maskdiff.bench.runs.methods import METHODS
 from maskdiff.errors import MissingExtraError, SettingError
+
+from ...warm_processes import run_warm
 
 
 def short(fitting: Any, epochs: int, **changes: Any) -> Any:
@@ -173,8 +171,8 @@ def test_without_isotree_the_error_says_how_to_get_it(cluster: pd.DataFrame, mon
 
 def test_the_bench_imports_without_the_extras() -> None:
     code = "import sys; sys.modules.update(pyod=None, isotree=None); import maskdiff.bench.runs.runner"
-    env = {**os.environ, "PYTHONPATH": str(Path(maskdiff.__file__).parents[1])}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    code += "; assert maskdiff.bench.runs.runner.run_all"
+    done = run_warm(code=code)
     assert done.returncode == 0, done.stderr
 
 

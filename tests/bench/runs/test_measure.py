@@ -81,6 +81,7 @@ def test_a_record_says_what_was_measured_and_where(labelled: Labelled) -> None:
     assert record["device"].startswith("cpu")
 
 
+@pytest.mark.usefixtures("hardly_trained")
 def test_a_record_of_ours_tells_false_alarms_and_what_each_kind_of_evidence_adds(labelled: Labelled) -> None:
     split = cut_table(labelled, 0)
     record = measure(Run("cluster", "default", 0), split, METHODS["default"], device="cpu")
