@@ -38,7 +38,9 @@ def find(
     contamination: Annotated[
         str, typer.Option(metavar="auto|SHARE", help="How many rows are odd; auto: their scores decide.")
     ] = "auto",
-    group: Annotated[str | None, options.named("Rows with one value here never vouch for each other.")] = None,
+    group: Annotated[
+        str | None, options.named("Rows with one value here are judged by models that saw none of them.")
+    ] = None,
     order: Annotated[str | None, options.named("Time: rows are judged by those of other times.")] = None,
     cells: Annotated[
         str | None,

@@ -85,7 +85,7 @@ async def received(request: Request, most: int) -> AsyncIterator[bytes]:
 
 
 def encoding_of(request: Request) -> bool | None:
-    """Whether the body is said to be packed by gzip; None: its first bytes decide."""
+    """Whether a header says that the body is packed by gzip; None: its first bytes decide."""
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip"):
         raise Problem(415, "bodies are sent as they are, or packed by gzip.")

@@ -42,7 +42,7 @@ class Rows(BaseModel):
 
 
 class Verdict(BaseModel):
-    """What is said about a row. The score is null for a row without a single token."""
+    """The verdict on a row. The score is null for a row without a single token."""
 
     model_config = ConfigDict(extra="allow")
     anomaly_score: float | None
