@@ -186,7 +186,8 @@ def _training_bounds(records: list[Record]) -> list[str]:
     """What the products of training take by themselves, beside the whole fit."""
     lines = []
     for record in records:
-        if work := record.get("training"):
+        work = record.get("training", {})
+        if "operations_per_second" in work:
             least = work["operations"] / work["operations_per_second"]
             counted = (f"{work['steps']:,}", f"{work['tokens']:,}", f"{work['operations'] / 1e12:.1f} TFLOP")
             rate = f"{work['operations_per_second'] / 1e9:,.0f} GFLOP/s"

@@ -88,7 +88,8 @@ def _training(detector: TokenDetector, train: list[Any]) -> dict[str, float]:
     """What training took, counted, and how fast products are here."""
     learned = split_rows(len(train), detector.seed, tunes=True).train
     work = TrainingWork.of(detector.reconstructor_, detector.encoder_.encode([train[place] for place in learned]))
-    return {**asdict(work), "operations_per_second": product_rate(detector.torch_device())}
+    rate = {"operations_per_second": product_rate()} if detector.torch_device().type == "cpu" else {}
+    return asdict(work) | rate
 
 
 @contextmanager
