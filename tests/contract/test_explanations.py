@@ -47,7 +47,8 @@ def test_shares_are_parts_of_the_score_and_the_strongest_cells_come_first(case, 
     strength = table["contribution"]
     if verdicts.cells is not None and verdicts.cells.log_odds is not None:  # single cells were asked about
         place = [field.name for field in detector.encoder_.schema_].index
-        strength = pd.Series(verdicts.cells.log_odds[table["row"], table["column"].map(place)], table.index)
+        ranked = detector.reason_strength(verdicts)
+        strength = pd.Series(ranked[table["row"], table["column"].map(place)], table.index)
         assert (table.groupby("row").size() <= np.maximum((verdicts.cells.log_odds > 0).sum(axis=1), 1)).all()
     for _, of_row in strength.groupby(table["row"]):
         assert (np.diff(of_row) <= 0).all()
