@@ -57,14 +57,18 @@ def measure_scale(
     file, records = RecordFile(out), []
     size = sum(path.stat().st_size for path in inputs.iterdir())
     of_run = {"columns": columns, "rows": rows, "files": files, "learned_rows": learned}
-    settings = of_run | {"bytes_per_row": round(size / rows, 2)}
+    of_all = {
+        "task": TASK,
+        "set": f"{rows} rows of {columns}",
+        "settings": of_run | {"bytes_per_row": round(size / rows, 2)},
+    }
     done = {
         record["method"]: record
         for record in file.records
         if record["status"] == "ok" and of_run.items() <= record["settings"].items()
     }
     for name, run in runs.items():
-        records.append(done[name] if name in done else run() | {"task": TASK, "settings": settings})
+        records.append(done[name] if name in done else run() | of_all)
         if name not in done:
             file.add(records[-1])
     return records
