@@ -60,10 +60,11 @@ def test_every_example_of_a_body_works(
     """Each is sent as it is, with the ids of a file and of a result that are there; jobs are waited for."""
     rows = tmp_path / "connections.csv"
     make_connections(200, seed=4).to_csv(rows, index=False)
-    shutil.copy(connections_model, server.folder / "changed.maskdiff")
+    for name in ("changed", "judging"):  # other tests ask the model that the server has
+        shutil.copy(connections_model, server.folder / f"{name}.maskdiff")
     with Client(server.url, seconds=PATIENCE) as client:
         file = client.upload(rows)["id"]
-        judged = client.wait(client.http.post("/results", json={"file": file, "model": "connections"}).json())
+        judged = client.wait(client.http.post("/results", json={"file": file, "model": "judging"}).json())
         ids = {"file": file, "result": judged["result"]["result"]}
 
         def send(path: str, media_type: str, example: Any) -> None:
@@ -83,7 +84,7 @@ def test_every_example_of_a_body_works(
             for path, media_type, content in bodies(document)
             for example in examples_of(content, document)
         ]
-        for name in ("changed", "learned", "kept"):
+        for name in ("changed", "judging", "learned", "kept"):
             client.delete_model(name)
     found = Counter(path for path, _ in sent)
     assert set(found) == {path for path, _, _ in bodies(document)}
