@@ -24,7 +24,7 @@ from maskdiff.bench.studies.find_cost import cost_set, measure_cost
 from maskdiff.codes import FloatArray
 from maskdiff.datasets import make_claims
 from maskdiff.detectors import TableDetector
-from maskdiff.detectors.finding.finder import fit_find_batches
+from maskdiff.detectors.finding.finder import search_batches
 from maskdiff.detectors.finding.search import FindOptions, Found
 from maskdiff.errors import SettingError
 
@@ -43,9 +43,8 @@ class Finder:
 
     def fit(self, X: Any) -> Self:
         rows = self.detector._read(X)
-        self.found: Found = fit_find_batches(
-            self.detector, lambda: [rows], rows.n_rows, FindOptions(false_discovery_rate=RATE)
-        )
+        options = FindOptions(false_discovery_rate=RATE)
+        self.found: Found = search_batches(self.detector, lambda: [rows], rows.n_rows, options)
         return self
 
     def anomaly_score(self, X: Any) -> FloatArray:

@@ -110,14 +110,16 @@ def fit_find_batches(
 
     `group` and `order` give one value for each row; `checkpoints` store the trainings; `learn_folds` makes the models.
     """
-    detector._check_settings()
-    detector._check_folders()
-    n_rows = detector._look(batches, n_rows)
-    with listening(detector.progress) as callback:
-        ties = _ties(detector, batches, n_rows, group, order)
-        found = search(
-            detector, batches, ties, options, callback=callback, checkpoints=checkpoints, learn_folds=learn_folds
-        )
+    found = search_batches(
+        detector,
+        batches,
+        n_rows,
+        options,
+        group=group,
+        order=order,
+        checkpoints=checkpoints,
+        learn_folds=learn_folds,
+    )
     kept = found.learned_from
     contamination, detector.contamination = detector.contamination, 0.0  # the odd rows are gone by now
     try:
@@ -126,6 +128,28 @@ def fit_find_batches(
     finally:
         detector.contamination = contamination
     return found
+
+
+def search_batches(
+    detector: Detector,
+    batches: Batches,
+    n_rows: int | None,
+    options: FindOptions,
+    *,
+    group: Any = None,
+    order: Any = None,
+    checkpoints: Checkpoints | None = None,
+    learn_folds: LearnFolds = CrossFit.learn,
+) -> Found:
+    """The search of `fit_find_batches` alone: no model is learned from the rows that stay."""
+    detector._check_settings()
+    detector._check_folders()
+    n_rows = detector._look(batches, n_rows)
+    with listening(detector.progress) as callback:
+        ties = _ties(detector, batches, n_rows, group, order)
+        return search(
+            detector, batches, ties, options, callback=callback, checkpoints=checkpoints, learn_folds=learn_folds
+        )
 
 
 def _share(detector: Detector, contamination: float | str | None) -> float | str:
