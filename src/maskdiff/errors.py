@@ -23,6 +23,7 @@ MaskdiffWarning (UserWarning)
 ├── CoarserRateWarning               fewer rows calibrate after an update than before it
 ├── OrderWarning                     rows without a date or number to be ordered by
 ├── ReadingWarning                   how a file was read where it is not the usual way
+├── TruncatedWarning                 texts that were cut off, as the preset of the paper does
 └── NoEvidenceWarning                rows of tokens without a single token, which cannot be judged
 """
 
@@ -125,6 +126,10 @@ class TextColumnWarning(MaskdiffWarning):
 
 class CoarserRateWarning(MaskdiffWarning):
     """Fewer rows calibrate than before, so that only a higher false-alarm rate can be promised."""
+
+
+class TruncatedWarning(MaskdiffWarning):
+    """Texts with more tokens than are read."""
 
 
 class NoEvidenceWarning(MaskdiffWarning):

@@ -10,7 +10,7 @@ import torch
 
 from maskdiff.codes.windows import narrowed
 from maskdiff.detectors import MAIN, SequenceDetector, TextDetector
-from maskdiff.errors import SettingError
+from maskdiff.errors import SettingError, TruncatedWarning
 from maskdiff.masking import Linear, as_rows
 from maskdiff.probes import PAPER_LEVELS, ProbeGrid
 from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor
@@ -79,6 +79,8 @@ def test_the_papers_preset_has_the_papers_size_probes_and_tokenizer():
     assert (probes.views_per_level, probes.design, probes.empty_views) == (24, "independent", "zero")
     encoder = detector._new_encoder()
     assert (encoder.tokenizer, encoder.whole_vocabulary) == ("gpt2", True)
+    assert (encoder.max_length, encoder.truncate) == (256, True)
+    assert not TextDetector()._new_encoder().truncate
 
 
 class Counting:
@@ -108,6 +110,19 @@ def test_the_papers_preset_scores_texts_by_equation_6():
         surprise, hidden = -source.reconstructor.log_prob(views)[0], views.hidden[0]
         by_view = (surprise * hidden).sum(dim=1) / hidden.sum(dim=1).clamp_min(1)
         assert score == pytest.approx(float(by_view.mean()), rel=1e-5)
+
+
+def test_the_papers_preset_reads_the_first_tokens_of_a_long_text_alone():
+    few = ProbeGrid(PAPER_LEVELS, 2, "independent", "zero")
+    detector = TextDetector(Counting(), preset="paper", tokenizer="bpe", probes=few, max_length=2, overlap=0)
+    with pytest.warns(TruncatedWarning, match="more than 2 tokens"):
+        detector.fit(TEXTS)
+    first, longer = " ".join(TEXTS[0].split()[:2]), TEXTS[0] + " " + TEXTS[1]
+    with pytest.warns(TruncatedWarning, match="1 of 1 texts"):
+        scored = detector.anomaly_score([longer])
+    assert scored == pytest.approx(detector.anomaly_score([first]))
+    with pytest.warns(TruncatedWarning):
+        assert detector.contributions([longer]).shape == (1, 2)
 
 
 def test_own_reconstructors_serve_tokens_too():

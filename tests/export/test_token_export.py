@@ -123,6 +123,9 @@ def test_what_cannot_be_exported_is_refused_by_name(fitted, tmp_path):
     own_masks = TextDetector(network(), probes=ProbeGrid((0.3,), 2, "independent"), progress=False).fit(messages())
     with pytest.raises(SettingError, match="independent"):
         export_model(own_masks, tmp_path / "out")
+    truncating = TextDetector(network(), preset="paper", tokenizer="bpe", probes=PROBES, progress=False)
+    with pytest.raises(SettingError, match="cuts texts off"):
+        export_model(truncating.fit(messages()), tmp_path / "out")
     with pytest.raises(SettingError, match="only a TransformerReconstructor can"):
         export_model(SequenceDetector(Evenly(), progress=False).fit(sessions()), tmp_path / "out")
     assert not (tmp_path / "out").exists()

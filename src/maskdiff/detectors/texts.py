@@ -53,7 +53,8 @@ class TextDetector(TokenDetector):
         the model file. None: masked surprise alone.
     column : the column that holds the texts, where rows come as a table.
     max_length, overlap : longer texts are looked at in windows of this many tokens that overlap; every token counts
-        once. None: 256 and 64, or what the reconstructor can see.
+        once. None: 256 and 64, or what the reconstructor can see. With preset="paper" texts are cut off after
+        `max_length` tokens, as in the paper; a TruncatedWarning says how many were.
     aggregate : "auto": root mean square, since few odd words make a long text odd; each text is judged as if it held
         20 more tokens, as surprising as those of held-out normal texts, so that two rare words do not make a short
         text an alarm; with preset="paper" it is "mean". Or "mean" (Eq. 6), "rms", "max" or "log_mean_exp", as they are.
@@ -124,7 +125,8 @@ class TextDetector(TokenDetector):
         if not isinstance(self.reconstructor, PretrainedReconstructor):
             as_in_paper = self.preset == "paper" and self.tokenizer is None
             named = self.tokenizer or ("gpt2" if as_in_paper else "bpe")
-            return TextEncoder(named, self.vocab_size, as_in_paper, self.column, *self._window())
+            truncate = self.preset == "paper"
+            return TextEncoder(named, self.vocab_size, as_in_paper, self.column, *self._window(), truncate)
         if self.tokenizer is not None:
             raise SettingError(
                 f"{self.reconstructor!r} brings its own tokenizer; leave tokenizer=None, got {self.tokenizer!r}."

@@ -62,6 +62,10 @@ def _only_source(detector: TokenDetector) -> MaskedSurprise:
         raise SettingError(f"{source.reconstructor!r} cannot be exported: only a TransformerReconstructor can.")
     if source.probes.design == "independent":
         raise SettingError('masks that each row draws for itself (design="independent") cannot be exported.')
+    if isinstance(detector.encoder_, TextEncoder) and detector.encoder_.truncate:
+        raise SettingError(
+            'a model that cuts texts off (preset="paper") cannot be exported: fit it without the preset.'
+        )
     return source
 
 

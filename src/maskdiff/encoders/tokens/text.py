@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections import Counter
 from collections.abc import Hashable
 from itertools import chain
@@ -15,7 +16,7 @@ from maskdiff.encoders.tokens.input import TokenRows, as_text
 from maskdiff.encoders.tokens.stored_tokenizer import stored_tokenizer
 from maskdiff.encoders.tokens.tokenized import TokenizedRows
 from maskdiff.encoders.tokens.tokenizers import INSIDE, make_tokenizer, ordinary_ids, unrestricted
-from maskdiff.errors import SettingError
+from maskdiff.errors import SettingError, TruncatedWarning
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -32,6 +33,8 @@ class TextEncoder(TokenEncoder):
         knows them; one that only saw the normal texts does not, so they are *unseen* by default.
     column : the column to read where texts come as a table.
     max_length, overlap : texts with more tokens are encoded as windows of `max_length` that share `overlap` tokens.
+    truncate : whether texts are cut off after `max_length` tokens instead, as in the paper; a TruncatedWarning says how
+        many were.
 
     A text without tokens (empty, blanks only, missing) is a row without cells.
 
@@ -53,6 +56,7 @@ class TextEncoder(TokenEncoder):
         "column": str | None,
         "max_length": int,
         "overlap": int,
+        "truncate": bool,
     }
 
     def __init__(
@@ -63,6 +67,7 @@ class TextEncoder(TokenEncoder):
         column: str | None = None,
         max_length: int = 256,
         overlap: int = 64,
+        truncate: bool = False,
     ) -> None:
         self.tokenizer = tokenizer
         self.vocab_size = vocab_size
@@ -70,6 +75,7 @@ class TextEncoder(TokenEncoder):
         self.column = column
         self.max_length = max_length
         self.overlap = overlap
+        self.truncate = truncate
 
     # Learning --------------------------------------------------------------------------------------------------------
 
@@ -100,13 +106,25 @@ class TextEncoder(TokenEncoder):
         n = int(lengths.sum())
         offsets = chain.from_iterable(chain.from_iterable(encoding.offsets for encoding in encodings))
         words = chain.from_iterable(encoding.word_ids for encoding in encodings)
-        return TokenizedRows(
+        tokens = TokenizedRows(
             texts=np.array(texts, dtype=object),
             lengths=lengths,
             symbols=np.fromiter(chain.from_iterable(encoding.ids for encoding in encodings), np.int64, n),
             offsets=np.fromiter(offsets, np.int64, 2 * n).reshape(n, 2),
             word=np.fromiter((-1 if word is None else word for word in words), np.int64, n),
         )
+        return self._truncated(tokens) if self.truncate else tokens
+
+    def _truncated(self, tokens: TokenizedRows) -> TokenizedRows:
+        n_longer = int((tokens.lengths > self.max_length).sum())
+        if n_longer:
+            warnings.warn(
+                f"{n_longer} of {tokens.n_rows} texts have more than {self.max_length} tokens; only the first "
+                f"{self.max_length} of each are read. A larger max_length reads more.",
+                TruncatedWarning,
+                stacklevel=2,
+            )
+        return tokens.cut_after(self.max_length)
 
     # State -----------------------------------------------------------------------------------------------------------
 

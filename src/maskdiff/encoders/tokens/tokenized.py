@@ -50,6 +50,12 @@ class TokenizedRows:
         tokens = ranges(self.first[chosen], lengths)
         return TokenizedRows(self.texts[chosen], lengths, self.symbols[tokens], self.offsets[tokens], self.word[tokens])
 
+    def cut_after(self, length: int) -> TokenizedRows:
+        """The first tokens of every row, at most so many; texts stay whole."""
+        lengths = np.minimum(self.lengths, length)
+        tokens = ranges(self.first, lengths)
+        return TokenizedRows(self.texts, lengths, self.symbols[tokens], self.offsets[tokens], self.word[tokens])
+
     @cached_property
     def spans(self) -> NDArray[np.int64]:
         """The offsets without blanks at either end, shape (T, 2); a token that is all blanks keeps its own.
