@@ -117,6 +117,7 @@ def _keep(request: bytes, handles: list[int]) -> None:
         line.sendall(str(os.waitstatus_to_exitcode(status)).zfill(_DIGITS).encode())
         os._exit(0)
     line.close()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background has it ignored
     for own, handle in enumerate(handles):
         os.dup2(handle, own)
         os.close(handle)

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from maskdiff.errors import MaskdiffError
+from maskdiff.service.background.launcher import Launcher
 from maskdiff.service.requests.problems import Problem, problem_of
 from maskdiff.service.requests.security import Guard
 from maskdiff.service.routes import files, jobs, models, page, results, scoring, status
@@ -24,9 +25,9 @@ from maskdiff.version import __version__
 log = logging.getLogger("maskdiff.service")
 
 
-def create_app(settings: ServiceSettings) -> FastAPI:
-    """The service as an ASGI application."""
-    service = Service(settings)
+def create_app(settings: ServiceSettings, launcher: Launcher | None = None) -> FastAPI:
+    """The service as an ASGI application; jobs are started by the `launcher`, or by one that is started for them."""
+    service = Service(settings, launcher)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -10,9 +10,11 @@ from contextlib import suppress
 from types import FrameType
 
 import uvicorn
+from fastapi import FastAPI
 
 from maskdiff.errors import SettingError
 from maskdiff.service.app import create_app
+from maskdiff.service.background.launcher import copied_launcher
 from maskdiff.service.requests.headers import headers_within
 from maskdiff.service.settings import ServiceSettings
 
@@ -36,7 +38,11 @@ class Server(uvicorn.Server):
 def serve(settings: ServiceSettings) -> None:
     """Serve until the process is asked to end."""
     _log_to_stderr()
-    app = create_app(settings)
+    with copied_launcher(settings.folder) as launcher:
+        _serve(settings, create_app(settings, launcher))
+
+
+def _serve(settings: ServiceSettings, app: FastAPI) -> None:
     listening = listen(settings.host, settings.port)
     config = uvicorn.Config(
         app,

@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import Depends
 from starlette.requests import Request
 
+from maskdiff.service.background.launcher import Launcher
 from maskdiff.service.background.runner import JobRunner
 from maskdiff.service.bulk import BulkWork
 from maskdiff.service.kept.models import ModelFolder, ServedModel
@@ -27,7 +28,7 @@ _SWEEP_EVERY = 3600.0
 class Service:
     """The models, the threads that score, and whether the service is about to end."""
 
-    def __init__(self, settings: ServiceSettings) -> None:
+    def __init__(self, settings: ServiceSettings, launcher: Launcher | None = None) -> None:
         self.settings, self.limits = settings, settings.limits
         self.metrics = Metrics()
         self.models = ModelFolder(settings.folder)
@@ -35,7 +36,7 @@ class Service:
         self.bulk = BulkWork(self.limits.file_seconds)
         self.work = Workspace(settings.folder)
         self.results = Results(self.work)
-        self.runner = JobRunner(self.work, self.limits.jobs_at_once)
+        self.runner = JobRunner(self.work, self.limits.jobs_at_once, launcher)
         self.closing = threading.Event()
         threading.Thread(target=self._sweep, name="sweeping", daemon=True).start()
 

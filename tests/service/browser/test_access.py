@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +42,9 @@ def failed_job(server: Running, table: Path) -> str:
         return str(job["id"])
 
 
-@pytest.fixture
-def running_job(server: Running, table: Path, failed_job: str) -> Iterator[str]:
-    """The id of a job that runs for a while."""
+@contextmanager
+def running_job(server: Running, table: Path) -> Iterator[str]:
+    """The id of a job that runs for as long as it is looked at."""
     with Client(server.url, seconds=120) as client:
         given = {"file": client.upload(table)["id"], "name": "access", "replace": True, "reconstructor": "mlp"}
         job = client.http.post("/models", json={**given, "steps": 10_000_000}).json()
@@ -61,8 +61,8 @@ def running_job(server: Running, table: Path, failed_job: str) -> Iterator[str]:
 def test_no_view_keeps_anyone_out(
     visit: Any,
     server: Running,
+    table: Path,
     result: str,
-    running_job: str,
     failed_job: str,
     scheme: str,
     screen: dict[str, int],
@@ -70,16 +70,16 @@ def test_no_view_keeps_anyone_out(
     pets = b"pet,says\n" + b"cat,meow\n" * 30
     file = server.http.post("/files", params={"name": "pets.csv"}, content=pets).json()["id"]
     shown = f"result/{result}"
-    running = f"job/{running_job}"
-    views = [running, "", f"file/{file}", f"{shown}?shown=alarms", f"{shown}?view=reasons", f"{shown}?row=18"]
+    views = ["", f"file/{file}", f"{shown}?shown=alarms", f"{shown}?view=reasons", f"{shown}?row=18"]
     views += [f"job/{failed_job}", f"result/{'0' * 32}", "nowhere"]
     page = visit("", color_scheme=scheme, viewport=screen, bypass_csp=True)
-    found = {}
-    for view in views:
+
+    def found(view: str, awaited: str = "html[data-ready] main h1") -> list[str]:
         page.goto(f"{server.url}/#/{view}")
         page.reload()
-        page.wait_for_selector("dialog[open]" if "row=" in view else "html[data-ready] main h1")
-        if view == running:
-            page.wait_for_selector("progress:not([hidden])")
-        found[view] = complaints(page)
-    assert [one for view in views for one in found[view]] == []
+        page.wait_for_selector("dialog[open]" if "row=" in view else awaited)
+        return complaints(page)
+
+    with running_job(server, table) as running:
+        assert found(f"job/{running}", "html[data-ready] main:has(h1) progress:not([hidden])") == []
+    assert [one for view in views for one in found(view)] == []

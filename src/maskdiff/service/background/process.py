@@ -1,13 +1,14 @@
 """Jobs in processes of their own: a kill takes one job alone, and leaves nothing half done.
 
-Started as `python -m maskdiff.service.background.process FOLDER`, with a socket as standard input. This process loads
-the libraries once and copies itself for every job, so that jobs begin at once. Over the socket come the id of a job,
-the handle that holds its lock, and a socket for it alone. When a socket ends, the service has gone or the job was
-cancelled, and the process behind it ends.
+A copy of the service, or `python -m maskdiff.service.background.process FOLDER` with a socket as standard input. This
+process has the libraries loaded and copies itself for every job, so that jobs begin at once. Over the socket come the
+id of a job, the handle that holds its lock, and a socket for it alone. When a socket ends, the service has gone or the
+job was cancelled, and the process behind it ends.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -104,10 +105,11 @@ def _run_copy(folder: Path, job: str, handle: int) -> NoReturn:
     os._exit(status)  # threads of readers may still wait; nothing is left to do
 
 
-def main() -> None:
-    service = socket.socket(fileno=0)
+def launch_jobs(service: socket.socket, folder: Path) -> None:
+    """Copy this process for every job of the folder that comes over the socket, until it ends."""
     import maskdiff.service.background.tasks  # noqa: F401  once, for all jobs to come
 
+    gc.freeze()  # copies share this memory as long as they do not look through it
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the copies: their sockets say when they end
     while True:
         job, handles, _, _ = socket.recv_fds(service, 1024, 2)
@@ -116,10 +118,10 @@ def main() -> None:
         lock, line = handles
         if not os.fork():
             service.close()
-            _run_copy(Path(sys.argv[1]), job.decode(), line)
+            _run_copy(folder, job.decode(), line)
         os.close(lock)
         os.close(line)
 
 
 if __name__ == "__main__":
-    main()
+    launch_jobs(socket.socket(fileno=0), Path(sys.argv[1]))

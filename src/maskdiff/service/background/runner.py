@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
-import socket
-import subprocess
-import sys
 import threading
 import time
 
+from maskdiff.service.background.launcher import Launcher, RunningJob
 from maskdiff.service.background.locks import try_lock
 from maskdiff.service.background.store import CANCELLED, FAILED, RUNNING, WAITING, Job
 from maskdiff.service.kept.workspace import Workspace
@@ -21,17 +18,17 @@ log = logging.getLogger("maskdiff.service")
 _LOOK = 1.0
 # A job whose service was killed begins again, or goes on where its training was, so many times.
 _MOST_ATTEMPTS = 3
-# Seconds that the launcher is kept for a job to come, and that a process is given to end by itself.
-_WARM, _POLITE = 300.0, 2.0
+# Seconds that a launcher with memory of its own is kept for a job to come.
+_WARM = 300.0
 
 
 class JobRunner:
     """One thread that starts jobs of the folder which wait, and watches those it started."""
 
-    def __init__(self, work: Workspace, at_once: int) -> None:
+    def __init__(self, work: Workspace, at_once: int, launcher: Launcher | None = None) -> None:
         self.work, self.at_once = work, at_once
         self.running: dict[str, RunningJob] = {}
-        self.launcher: Launcher | None = None
+        self.launcher = launcher
         self.wake, self.closing, self.wanted = threading.Event(), False, False
         self.thread = threading.Thread(target=self._run, name="jobs", daemon=True)
         self.thread.start()
@@ -76,17 +73,19 @@ class JobRunner:
         self._keep_warm()
 
     def _keep_warm(self) -> None:
-        """The launcher is there while a job is likely to come; it holds memory, so not for longer."""
+        """A launcher is there while a job is likely to come; where it holds memory of its own, not for longer."""
         if self.wanted:
             self._launcher().used = time.monotonic()
         self.wanted = False
-        if self.launcher is not None and not self.running and time.monotonic() - self.launcher.used > _WARM:
-            self.launcher.end()
-            self.launcher = None
+        idle = self.launcher
+        if idle is None or idle.shares_memory or self.running or time.monotonic() - idle.used <= _WARM:
+            return
+        idle.end()
+        self.launcher = None
 
     def _launcher(self) -> Launcher:
-        if self.launcher is None or self.launcher.process.poll() is not None:
-            self.launcher = Launcher(self.work)
+        if self.launcher is None or not self.launcher.is_alive():
+            self.launcher = Launcher.started(self.work.folder)
         return self.launcher
 
     def _watch(self, id: str, running: RunningJob) -> None:
@@ -123,68 +122,3 @@ class JobRunner:
         except OSError:  # it has died meanwhile
             self.launcher = None
             return self._launcher().launch(job, handle)
-
-
-class Launcher:
-    """A process that has loaded the libraries and copies itself for every job; `used` is when it was last needed."""
-
-    def __init__(self, work: Workspace) -> None:
-        self.socket, other = socket.socketpair()
-        command = [sys.executable, "-m", "maskdiff.service.background.process", str(work.folder)]
-        self.process: subprocess.Popen[bytes] = subprocess.Popen(command, stdin=other.fileno(), start_new_session=True)
-        other.close()
-        self.used = time.monotonic()
-
-    def launch(self, job: str, handle: int) -> RunningJob:
-        """A process for this job, which holds the lock of this handle."""
-        own, other = socket.socketpair()
-        with other:
-            socket.send_fds(self.socket, [job.encode()], [handle, other.fileno()])
-        self.used = time.monotonic()
-        return RunningJob(own)
-
-    def end(self) -> None:
-        self.socket.close()
-        try:
-            self.process.wait(_POLITE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-
-class RunningJob:
-    """The process of a job, by the socket that ends when it does; the first that comes over it is its number."""
-
-    def __init__(self, line: socket.socket) -> None:
-        self.line, self.said = line, b""
-        line.setblocking(False)
-
-    def has_ended(self) -> bool:
-        try:
-            part = self.line.recv(64)
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True
-        self.said += part
-        return not part
-
-    def end(self) -> None:
-        """End the process by closing its socket, or, if it does not listen, by force."""
-        self.has_ended()  # its number may have come by now
-        self.line.close()
-        number = int(self.said) if self.said.endswith(b"\n") else None
-        until = time.monotonic() + _POLITE
-        while number is not None and _is_there(number):
-            if time.monotonic() > until:
-                os.kill(number, signal.SIGKILL)
-                return
-            time.sleep(0.02)
-
-
-def _is_there(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except OSError:
-        return False
-    return True
