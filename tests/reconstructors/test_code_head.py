@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from maskdiff.reconstructors import code_head
 from maskdiff.reconstructors.code_head import CodeHead
 
 WIDTH = 6
@@ -56,6 +57,21 @@ def test_an_accelerator_is_answered_alike_with_the_same_gradient(cutoffs):
         found.append((answer.detach(), *(weights.grad for weights in head.parameters())))
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+@pytest.mark.parametrize("cutoffs", [(), (4, 7)])
+def test_padding_to_a_fast_number_of_logits_changes_no_answer_and_no_gradient(cutoffs, monkeypatch):
+    codes, found, shapes = torch.tensor([0, 3, 4, 9, 7, 6, 1, 2, 8]), [], []
+    for multiples in ({}, {"cpu": 8}):
+        monkeypatch.setattr(code_head, "_MULTIPLES", multiples)
+        head = head_of(10, cutoffs)
+        shapes.append(head._logits(states()).shape)
+        answer = head._dense(states(), codes) if cutoffs else head.log_prob(states(), codes)
+        answer.sum().backward()
+        found.append((answer.detach(), *head.best(states()), *(weights.grad for weights in head.parameters())))
+    assert shapes == [(9, 10), (9, 16)]
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one.detach(), other.detach(), atol=1e-6)
 
 
 def test_a_group_that_holds_none_of_the_codes_is_not_asked():
