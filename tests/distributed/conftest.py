@@ -19,6 +19,24 @@ from ..conftest import make_connections
 
 N_FILES = 5
 
+# What Ray is set to before it starts. On few cores most of the time goes into starting processes that import torch.
+SETTINGS = {
+    # Otherwise workers step back behind other processes, and would wait for all other tests to end.
+    "RAY_worker_niceness": "0",
+    # Workers that are idle stay for the next job of a test, instead of a second.
+    "RAY_idle_worker_killing_time_threshold_ms": "600000",
+    # A node that is gone refuses to be asked: two refusals within a second say so, instead of five within 15.
+    "RAY_health_check_initial_delay_ms": "0",
+    "RAY_health_check_period_ms": "500",
+    "RAY_health_check_failure_threshold": "2",
+    # One process that looks into the Parquet files of a dataset, not 32.
+    "RAY_DATA_PARQUET_FOOTER_NUM_ACTORS": "1",
+    "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.2",
+    # No process that waits for notices of clouds.
+    "RAY_TRAIN_ENABLE_PREEMPTION_WATCHER": "0",
+    "RAY_TRAIN_METRICS_ENABLED": "0",
+}
+
 
 @pytest.fixture(scope="session")
 def detector() -> TableDetector:
@@ -57,19 +75,41 @@ def held(lock: Path) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """The address of this process's cluster, and a file by which processes take turns in using theirs."""
-    pytest.importorskip("ray", reason="Ray is not installed")
-    from maskdiff.distributed.cluster import import_ray
+def store_variables() -> Iterator[dict[str, str]]:
+    """The variables by which programs find an S3 store, a real server in this process; none without moto."""
+    try:
+        from moto.server import ThreadedMotoServer
+    except ImportError:
+        yield {}
+        return
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    who = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1"}
+    yield {"AWS_ENDPOINT_URL": f"http://{host}:{port}", **who}
+    server.stop()
 
-    ray, base = import_ray(), tmp_path_factory.getbasetemp()
+
+@pytest.fixture(scope="session")
+def shared_cluster(
+    store_variables: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, Path]]:
+    """The address of this process's cluster, and a file by which processes take turns in using theirs.
+
+    It is the one that a job starts on this machine, and stays for all tests.
+    """
+    pytest.importorskip("ray", reason="Ray is not installed")
+    from maskdiff.distributed.cluster import ClusterOptions, connected
+
+    base = tmp_path_factory.getbasetemp()
     base = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
-    # Ray's workers step back behind other processes, and would wait for all other tests to end.
-    os.environ.setdefault("RAY_worker_niceness", "0")
-    limits = {"num_cpus": 2, "include_dashboard": False, "object_store_memory": 2 * 10**8}
-    ray.init(address="local", log_to_driver=False, logging_level="ERROR", **limits)
-    yield ray.get_runtime_context().gcs_address, base / "ray-in-use"
-    ray.shutdown()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {**SETTINGS, **store_variables}.items():
+            patch.setenv(name, value)
+        with connected(ClusterOptions(workers=2)) as ray:
+            for name in store_variables:  # workers know the store; in this process the tests that use it say so
+                patch.delenv(name)
+            yield ray.get_runtime_context().gcs_address, base / "ray-in-use"
 
 
 @pytest.fixture

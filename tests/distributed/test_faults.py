@@ -122,7 +122,7 @@ def second_node(cluster) -> Iterator[tuple[Any, Any]]:
 
     nodes = Cluster()
     nodes.head_node, nodes.redis_address = SimpleNamespace(gcs_address=cluster), cluster
-    node = nodes.add_node(num_cpus=1)
+    node = nodes.add_node(num_cpus=2)
     yield nodes, node
     if node in nodes.worker_nodes:
         nodes.remove_node(node, allow_graceful=False)
@@ -135,8 +135,8 @@ def test_a_lost_node_loses_nothing(second_node, model, many, tmp_path) -> None:
         if node in nodes.worker_nodes and progress.done >= 3:
             nodes.remove_node(node, allow_graceful=False)
 
-    three = ClusterOptions(workers=3)  # the other node has room for two
-    summary = score_files(model, str(many), tmp_path / "out", REASONS, cluster=three, callback=lose)
+    one_each = ClusterOptions(workers=2, cpus=2)  # a node has room for one
+    summary = score_files(model, str(many), tmp_path / "out", REASONS, cluster=one_each, callback=lose)
     assert node not in nodes.worker_nodes
     assert summary.rows == summary.written == ROWS * MANY
     check_complete(tmp_path / "out")

@@ -14,7 +14,7 @@ from maskdiff.distributed.places import Place, fetched, list_files
 from maskdiff.errors import InputError
 from maskdiff.jobs import score_file
 
-from ..cli.running import run
+from ..cli.running import call
 from ..conftest import make_connections
 from .conftest import N_FILES
 
@@ -24,26 +24,15 @@ pytestmark = pytest.mark.ray
 BUCKET = "s3://claims"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    """The address of a store without any object, in this process."""
-    moto = pytest.importorskip("moto.server", reason="moto is not installed; make test-ray installs it")
-    store = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    store.start()
-    host, port = store.get_host_and_port()
-    yield f"http://{host}:{port}"
-    store.stop()
-
-
 @pytest.fixture
-def store(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[fs.S3FileSystem]:
+def store(store_variables: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[fs.S3FileSystem]:
     """The store with one bucket; where it is and who asks is in the environment, as for users."""
-    names = {"AWS_ENDPOINT_URL": server, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
-    for name, value in {**names, "AWS_DEFAULT_REGION": "us-east-1"}.items():
+    if not store_variables:
+        pytest.skip("moto is not installed")
+    for name, value in store_variables.items():
         monkeypatch.setenv(name, value)
-    system = fs.S3FileSystem(
-        endpoint_override=server, region="us-east-1", allow_bucket_creation=True, allow_bucket_deletion=True
-    )
+    where = {"endpoint_override": store_variables["AWS_ENDPOINT_URL"], "region": "us-east-1"}
+    system = fs.S3FileSystem(**where, allow_bucket_creation=True, allow_bucket_deletion=True)
     system.create_dir("claims")
     yield system
     system.delete_dir("claims")
@@ -92,10 +81,9 @@ def test_what_is_not_there_is_named(objects, address, message) -> None:
         list_files(address)
 
 
-def test_the_command_scores_objects_on_a_cluster(objects, model) -> None:
-    pytest.importorskip("ray", reason="Ray is not installed")
+def test_the_command_scores_objects_on_a_cluster(cluster, objects, model) -> None:
     flags = ("--engine", "ray", "--workers", 1)
-    said = run("score", model, f"{BUCKET}/in/*.parquet", "-o", f"{BUCKET}/out", *flags)
+    said = call("score", model, f"{BUCKET}/in/*.parquet", "-o", f"{BUCKET}/out", *flags)
     assert said.status == 0, said.err
     names = [info.base_name for info in objects.get_file_info(fs.FileSelector("claims/out")) if info.is_file]
     assert sorted(names) == [f"rows{number}.parquet" for number in range(N_FILES)]
