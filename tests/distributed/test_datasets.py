@@ -38,7 +38,6 @@ def test_a_dataset_is_scored_as_on_one_machine(in_order, detector, inputs, tmp_p
     pd.testing.assert_frame_equal(found, expected, rtol=1e-6, check_dtype=False)
 
 
-@pytest.mark.smoke
 def test_files_are_scored_by_workers(cluster, model, inputs, tmp_path) -> None:
     """The job as users start it: two workers, the large files in parts, decided once all rows are scored."""
     from ..cli.running import call
