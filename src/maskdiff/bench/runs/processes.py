@@ -57,8 +57,12 @@ def in_processes(
 
 
 def _process(jobs: int) -> ProcessPoolExecutor:
-    # Fresh interpreters: a forked process cannot use CUDA, nor torch's threads.
-    fresh = multiprocessing.get_context("spawn")
+    # Copies of a process that has only loaded the libraries, once for all: a copy of this one could use neither CUDA
+    # nor torch's threads.
+    copies = "forkserver" in multiprocessing.get_all_start_methods()
+    fresh = multiprocessing.get_context("forkserver" if copies else "spawn")
+    if copies:
+        fresh.set_forkserver_preload(["maskdiff.bench.runs.tasks"])
     return ProcessPoolExecutor(1, mp_context=fresh, initializer=_share_cores, initargs=(jobs,))
 
 
