@@ -33,6 +33,15 @@ def test_about_as_many_cells_reported_are_fine_as_asked_for(share, rate):
     assert 0.05 < np.mean(fine) < 0.15
 
 
+def test_many_wrong_cells_that_models_learned_from_are_not_taken_for_fine_ones():
+    rng = np.random.default_rng(7)
+    log_odds, wrong = dirty(0.05, seed=7, shape=(12_000, 12))
+    log_odds[wrong] = rng.normal(5.5, 1.3, int(wrong.sum()))  # as unlikely as they are rare
+    chosen = reported(log_odds)
+    assert chosen[wrong].mean() > 0.6
+    assert (chosen & ~wrong).sum() / chosen.sum() < 0.1
+
+
 def test_wrong_cells_that_calibrate_hide_each_other_where_all_cells_count_as_fine():
     log_odds, wrong = dirty(0.02, seed=1)
     assert not CellCalibration.of(log_odds).select(log_odds, 0.1).any()
@@ -65,6 +74,23 @@ def test_a_value_that_is_rare_wherever_it_stands_is_not_odd():
     chosen = CellTail.of(oddness).select(oddness, 0.1)
     assert not chosen[:40, 3].any()
     assert chosen[40, 3]
+
+
+def test_wrong_cells_with_a_rare_value_do_not_make_it_usual():
+    log_odds, wrong = dirty(0.01, seed=2)
+    values = np.zeros(log_odds.shape, np.int64)
+    values[:100, 3] = 1
+    log_odds[:40, 3], wrong[:40, 3] = 0.5, False  # it fits in 40 rows
+    log_odds[40:100, 3], wrong[40:100, 3] = 9.0, True  # and stands in 60 others by mistake
+    oddness = beyond_usual(log_odds, values)
+    assert CellTail.of(oddness).select(oddness, 0.1)[40:100, 3].all()
+
+
+def test_what_is_usual_for_column_and_value_is_not_taken_off_twice():
+    rng = np.random.default_rng(3)
+    log_odds, values = rng.uniform(1.0, 4.0, (3000, 1)), rng.integers(0, 5, (3000, 1))  # each value is hard to predict
+    of_column = beyond_usual(log_odds, np.full(values.shape, -1))
+    np.testing.assert_allclose(beyond_usual(log_odds, values), of_column)
 
 
 def test_p_values_fall_with_oddness_and_stay_within_bounds():

@@ -89,10 +89,12 @@ def _fitted(beyond: FloatArray, rates_R: FloatArray) -> tuple[float, float]:
 def _weights_of_fine(counts_B: NDArray[np.int64], fine_RB: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The share of fine cells at each rate and the log-likelihood, each (R,); expectation maximisation.
 
-    Wrong cells are spread evenly over the bins, or the more the further out.
+    Wrong cells are spread evenly over the bins, the more the further out, or around the middle: a model that learned
+    from many of them does not find them impossible, only as unlikely as they are rare.
     """
     ramp_B = np.arange(_BINS) + 0.5
-    wrong = [np.broadcast_to(shape / shape.sum(), fine_RB.shape) for shape in (np.ones(_BINS), ramp_B)]
+    shapes = (np.ones(_BINS), ramp_B, np.minimum(ramp_B, _BINS - ramp_B))
+    wrong = [np.broadcast_to(shape / shape.sum(), fine_RB.shape) for shape in shapes]
     parts_RCB = np.stack([fine_RB, *wrong], axis=1)
     weight_RC = np.full(parts_RCB.shape[:2], 1.0 / parts_RCB.shape[1])
     share_B = counts_B / max(int(counts_B.sum()), 1)

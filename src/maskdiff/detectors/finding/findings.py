@@ -77,8 +77,8 @@ class Findings(Verdicts):
 
         About `false_discovery_rate` of the cells reported are fine. That is an estimate: how the log odds of cells that
         are somewhat odd fall says how many fine ones to expect among the oddest (`calibration.CellTail`). Oddness is
-        how far the log odds are beyond what is usual for the column and the value, in nats, and a p-value the share of
-        the fine cells of all columns expected to be at least as odd.
+        how far the log odds are beyond what is usual for the column or the value, whichever is more, in nats, and a
+        p-value the share of the fine cells of all columns expected to be at least as odd.
         """
         return self._table_detector.odd_cells(X, false_discovery_rate, verdicts=self)
 
