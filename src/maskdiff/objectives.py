@@ -21,7 +21,8 @@ class Objective(Protocol):
     """At which times rows are masked for training, and what the network's answers cost.
 
     One whose `loss` never looks at values to decide what to do may say so with `can_be_recorded = True`: on a GPU the
-    training steps are then recorded and replayed.
+    training steps are then recorded and replayed. One whose `loss` is a mean over rows may say so with
+    `is_mean_of_rows = True`: on a processor two threads then share a step.
     """
 
     def draw_times(self, n: int, *, generator: Generator) -> Tensor:
@@ -38,6 +39,7 @@ class Reconstruction(Parameters):
 
     levels: tuple[float, ...]
     can_be_recorded: ClassVar[bool] = True
+    is_mean_of_rows: ClassVar[bool] = True
 
     def draw_times(self, n: int, *, generator: Generator) -> Tensor:
         chosen = torch.randint(len(self.levels), (n,), generator=generator)
@@ -59,6 +61,7 @@ class Diffusion(Parameters):
 
     earliest: float = 1e-3
     can_be_recorded: ClassVar[bool] = True
+    is_mean_of_rows: ClassVar[bool] = True
 
     def draw_times(self, n: int, *, generator: Generator) -> Tensor:
         even = (torch.randperm(n, generator=generator) + torch.rand(n, generator=generator)) / n

@@ -110,7 +110,8 @@ def test_an_unseen_token_looks_like_a_hidden_one(fitted):
     hidden = [[[False, True, False]]]
     unseen = fitted.log_prob(views_of(windows_of([SIZE, 2, 3]), hidden))
     masked = fitted.log_prob(views_of(windows_of([1, 2, 3]), [[[True, True, False]]]))
-    assert unseen[0, 0, 1] == masked[0, 0, 1]
+    # Products of one row and of two may be rounded differently.
+    torch.testing.assert_close(unseen[0, 0, 1], masked[0, 0, 1], rtol=1e-6, atol=0)
 
 
 @each_variant

@@ -1,7 +1,7 @@
 """Products in bfloat16 while a network is trained on a processor that has instructions for them.
 
 Numbers that are summed stay in single precision, as on a GPU. What is learned is answered in single precision.
-R rows, I inputs, O outputs.
+R rows, P rows with padding, I inputs, O outputs.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+_ROWS = 32
 
 
 class Linear(nn.Linear):
@@ -40,14 +42,27 @@ class _HalfProduct(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight_OI: Tensor, bias_O: Tensor) -> Tensor:
-        x_RI, half_OI = x.reshape(-1, x.shape[-1]).bfloat16(), weight_OI.bfloat16()
-        ctx.save_for_backward(x_RI, half_OI)
-        return (x_RI @ half_OI.T).float().add_(bias_O).view(*x.shape[:-1], len(bias_O))
+        x_RI, half_OI = x.reshape(-1, x.shape[-1]), weight_OI.bfloat16()
+        half_PI = _half(x_RI)
+        ctx.save_for_backward(half_PI, half_OI)
+        return (half_PI @ half_OI.T)[: len(x_RI)].float().add_(bias_O).view(*x.shape[:-1], len(bias_O))
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        (gradient,), (x_RI, half_OI) = gradients, ctx.saved_tensors
+        (gradient,), (half_PI, half_OI) = gradients, ctx.saved_tensors
         g_RO = gradient.reshape(-1, gradient.shape[-1])
-        half_RO = g_RO.bfloat16()
-        x_grad = (half_RO @ half_OI).float().view(*gradient.shape[:-1], x_RI.shape[1])
-        return x_grad, (half_RO.T @ x_RI).float(), g_RO.sum(dim=0)
+        half_PO = _half(g_RO)
+        x_grad = (half_PO @ half_OI)[: len(g_RO)].float().view(*gradient.shape[:-1], half_PI.shape[1])
+        return x_grad, (half_PO.T @ half_PI).float(), g_RO.sum(dim=0)
+
+
+def _half(x_RI: Tensor) -> Tensor:
+    """The same numbers in bfloat16, and zeros below them up to a multiple of 32 rows, (P, I).
+
+    Code is made for every new shape of a product, which takes as long as the product itself.
+    """
+    n_rows = len(x_RI)
+    half_PI = torch.empty(-(-n_rows // _ROWS) * _ROWS, x_RI.shape[1], dtype=torch.bfloat16)
+    half_PI[:n_rows] = x_RI
+    half_PI[n_rows:] = 0
+    return half_PI

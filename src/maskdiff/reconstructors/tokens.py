@@ -77,6 +77,9 @@ class TokenNetwork(nn.Module):
     # On a GPU training steps are recorded and replayed. Only where `states` never looks at values to decide what to do,
     # and neither looks nor draws random numbers in `logits`.
     can_be_recorded = False
+    # On a processor two copies of the network, which share its weights, take half of each batch. Only where `draw_from`
+    # tells a copy what its dropout draws from.
+    can_be_halved = False
     # How many tokens run through the network at once when scoring, and how many logits are held at once.
     tokens_at_once = (1 << 13, 1 << 18)  # on a processor, on an accelerator
     logits_at_once = (1 << 24, 1 << 28)

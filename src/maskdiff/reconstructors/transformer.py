@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, cast
 
 import torch
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 from torch.nn import functional
 
 from maskdiff.codes import Schema
@@ -60,6 +60,7 @@ class MaskedTransformer(TokenNetwork):
     """Visible tokens in, log-probabilities of the hidden ones out."""
 
     can_be_recorded = True
+    can_be_halved = True
     input_rows = "tokens.weight"
 
     def __init__(self, n_codes: int, settings: TransformerReconstructor) -> None:
@@ -80,6 +81,12 @@ class MaskedTransformer(TokenNetwork):
         for table in (self.tokens, self.places):
             if table is not None:
                 nn.init.normal_(table.weight, std=0.02)
+
+    def draw_from(self, generator: Generator | None) -> None:
+        """Let dropout draw its numbers from this generator; None: from torch's global one."""
+        for module in self.modules():
+            if isinstance(module, ByteDropout):
+                module.generator = generator
 
     def code_places(self, field: int, codes: Tensor) -> Tensor:
         """Tokens share one alphabet: a code is its own place."""

@@ -21,7 +21,7 @@ from maskdiff.training.batches import MaskedBatch
 from maskdiff.training.checkpoint import CheckpointStore
 
 Value = TypeVar("Value")
-Loss = Callable[[MaskedBatch], Tensor]
+Loss = Callable[[nn.Module, MaskedBatch], Tensor]
 
 
 class Group(Protocol):
@@ -46,7 +46,7 @@ class Alone:
     can_be_recorded = True
 
     def backward(self, network: nn.Module, loss: Loss, batch: MaskedBatch) -> Tensor:
-        of_batch = loss(batch)
+        of_batch = loss(network, batch)
         of_batch.backward()
         return of_batch.detach()
 
@@ -77,7 +77,7 @@ class WorkerGroup:
         mine, n_rows = share_of(batch, self.rank, self.size), len(batch.time_B)
         of_batch = torch.zeros((), device=batch.time_B.device)
         if len(mine.time_B):  # a batch may have fewer rows than there are workers
-            of_batch = loss(mine) * (len(mine.time_B) / n_rows)
+            of_batch = loss(network, mine) * (len(mine.time_B) / n_rows)
             of_batch.backward()
         return self._add_up([weight for weight in network.parameters() if weight.requires_grad], of_batch.detach())
 

@@ -26,6 +26,7 @@ from maskdiff.training.batches import MaskedBatch, ShuffledBatches, mask_rows
 from maskdiff.training.checkpoint import CheckpointStore, RunState, run_name
 from maskdiff.training.cuda_graphs import choose_recorder, replay_packed, side_stream, without_capture_warning
 from maskdiff.training.groups import ALONE, Group
+from maskdiff.training.halves import in_halves
 from maskdiff.training.memory import keep_large_blocks
 from maskdiff.training.settings import Training
 from maskdiff.training.side_by_side import check_wanted
@@ -78,12 +79,17 @@ def train(
     # Where nobody is shown the loss and it decides nothing, it is not computed.
     wanted = callback is not None or settings.tunes
     held_out_loss = _held_out_loss(held_out, objective, schedule, seed, device) if wanted else None
-    eager_step = _TrainingStep(network, optimiser, objective, schedule, group)
-    take_step = eager_step if record is None else replay_packed(eager_step, record, codes, device)
     n_steps = settings.stop.steps(batches.n_rows, batches.mean_size)
     checkpoint = group.stored(checkpoint)
     run = "" if checkpoint is None else run_name(network, codes, device, settings, objective, schedule, seed)
-    with _drawing(network, seed, device) as dropout, side_stream(device), _threads_for(network, device):
+    with (
+        in_halves(group, network, objective, device) as group,
+        _drawing(network, seed, device) as dropout,
+        side_stream(device),
+        _threads_for(network, device),
+    ):
+        eager_step = _TrainingStep(network, optimiser, objective, schedule, group)
+        take_step = eager_step if record is None else replay_packed(eager_step, record, codes, device)
         state = RunState(network, average, optimiser, batches, device, dropout)
         stored = None if checkpoint is None else checkpoint.load(run)
         done = 0 if stored is None else state.restore(stored)
@@ -123,8 +129,8 @@ class _TrainingStep:
         self.optimiser.step()
         return loss
 
-    def _loss(self, batch: MaskedBatch) -> Tensor:
-        return batch_loss(self.network, batch, self.objective, self.schedule)
+    def _loss(self, network: nn.Module, batch: MaskedBatch) -> Tensor:
+        return batch_loss(network, batch, self.objective, self.schedule)
 
 
 def batch_loss(network: nn.Module, batch: MaskedBatch, objective: Objective, schedule: Schedule) -> Tensor:
