@@ -142,18 +142,37 @@ def test_a_lost_node_loses_nothing(second_node, model, many, tmp_path) -> None:
     check_complete(tmp_path / "out")
 
 
-def test_a_full_disk_stops_the_job_and_it_goes_on_when_there_is_room(without_ray, model, inputs, tmp_path) -> None:
-    out = tmp_path / "out"
-    odd_connections(5000, seed=0).to_parquet(inputs / "rows3.parquet")
+@contextmanager
+def room_for(n_bytes: int) -> Iterator[None]:
+    """Every file is as if the disk ended after so many bytes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))  # every file is as if the disk ended there
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, hard))
     try:
-        with pytest.raises(MaskdiffError, match=r"[Tt]oo large.*run the same again"):
-            score_files(model, str(inputs), out)
+        yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+# With so little room not even the list of finished files can be written.
+@pytest.mark.parametrize(("room", "kept"), [(50_000, 3), (100, 0)])
+def test_a_full_disk_stops_the_job_and_it_goes_on_when_there_is_room(
+    without_ray, model, inputs, tmp_path, room, kept
+) -> None:
+    out = tmp_path / "out"
+    odd_connections(5000, seed=0).to_parquet(inputs / "rows3.parquet")
+    with room_for(room), pytest.raises(MaskdiffError, match=r"[Tt]oo large.*run the same again"):
+        score_files(model, str(inputs), out)
     assert not (out / "rows3.parquet").exists()
-    assert not list(out.glob(".maskdiff-*"))
+    assert not list(out.rglob(".maskdiff-*"))
     summary = score_files(model, str(inputs), out)
-    assert (summary.files, summary.kept) == (N_FILES, 3)
+    assert (summary.files, summary.kept) == (N_FILES, kept)
     assert len(pd.read_parquet(out / "rows3.parquet")) == 5000
+
+
+def test_the_highest_rows_on_a_full_disk_say_what_to_do(without_ray, model, inputs, tmp_path) -> None:
+    highest = ScoreOptions(top=N_FILES * 120, explain=3)  # larger than what is kept of a file
+    with room_for(25_000), pytest.raises(MaskdiffError, match=r"[Tt]oo large.*run the same again"):
+        score_files(model, str(inputs), tmp_path / "out", highest)
+    assert not (tmp_path / "out" / "top.parquet").exists()
+    summary = score_files(model, str(inputs), tmp_path / "out", highest)
+    assert summary.written == N_FILES * 120

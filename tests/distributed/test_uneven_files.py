@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -75,6 +77,33 @@ def test_many_tiny_files(without_ray, model, tmp_path) -> None:
     summary = score_files(model, str(folder), tmp_path / "out")
     assert (summary.files, summary.rows, summary.written) == (300, 600, 600)
     assert len(list((tmp_path / "out").glob("*.parquet"))) == 300
+
+
+def test_ten_thousand_files_are_handed_out_once_each_in_bundles(tmp_path) -> None:
+    from maskdiff.distributed.parts import FilePart, bundled
+    from maskdiff.distributed.places import list_files
+
+    (tmp_path / "00000.parquet").write_bytes(b"some")
+    for number in range(1, 10_000):
+        os.link(tmp_path / "00000.parquet", tmp_path / f"{number:05d}.parquet")
+    files = list_files(str(tmp_path))
+    bundles = bundled(map(FilePart, files), workers=2)
+    assert [part.file for bundle in bundles for part in bundle] == files
+    assert len(files) == 10_000
+    assert max(map(len, bundles)) == 64
+
+
+def test_a_file_with_damaged_rows_is_named(without_ray, model, inputs, tmp_path) -> None:
+    """The end of the file is fine, where Parquet says what there is; the rows before it are not."""
+    path = inputs / "rows2.parquet"
+    content = bytearray(path.read_bytes())
+    content[4:600] = b"\xff" * 596
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"1 of 5 files or parts could not be scored: .*rows2\.parquet"):
+        score_files(model, str(inputs), tmp_path / "out")
+    assert sorted(one.name for one in (tmp_path / "out").glob("*.parquet")) == [
+        f"rows{number}.parquet" for number in (0, 1, 3, 4)
+    ]
 
 
 def test_one_large_file_is_cut_at_its_row_groups(without_ray, model, inputs, tmp_path) -> None:

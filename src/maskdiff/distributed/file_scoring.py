@@ -17,7 +17,7 @@ from maskdiff.distributed.manifest import FOLDER, Manifest
 from maskdiff.distributed.model_bytes import model_bytes, model_digest
 from maskdiff.distributed.parts import PARQUET, FilePart, bundled, cut_into_parts, output_name
 from maskdiff.distributed.places import Place, SourceFile, list_files, placed
-from maskdiff.distributed.results import as_dataset, failure, results_of, stop_if_fatal
+from maskdiff.distributed.results import as_dataset, disk_errors_explained, failure, results_of, stop_if_fatal
 from maskdiff.distributed.undecided import Decision, needs_all_rows
 from maskdiff.distributed.worker import BundleResult, FileScorer, PartResult, ScoreJob
 from maskdiff.errors import ReadingWarning, SettingError
@@ -90,10 +90,10 @@ class ScoreFiles:
         decided = not needs_all_rows(self.options)
         if len(finished) < len(self.files):
             _remove_unfinished(self.job.out)
-            with connected(self.cluster) as ray:
+            with disk_errors_explained(), connected(self.cluster) as ray:
                 self._score(ray, [part for part in self.parts if not self._is_scored(part, finished)])
                 self._finish(ray, [file for file in self.files if not decided or file not in finished])
-            self.manifest.write()
+                self.manifest.write()
             self._remove_parts()
             _remove_unfinished(self.job.out)
         return self._summary(len(finished) if decided or len(finished) == len(self.files) else 0)

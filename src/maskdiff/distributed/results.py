@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from maskdiff.distributed.worker import BUNDLE, Recorded
+from maskdiff.distributed.worker import BUNDLE, DISK_ERRORS, Recorded
 from maskdiff.errors import InputError, MaskdiffError
 
 # At most so many files that could not be scored are named.
@@ -29,19 +30,33 @@ def stop_if_fatal(results: Sequence[Recorded]) -> None:
     """End the job where the disk is full, or may not be written to: all other files would fail too."""
     for result in results:
         if result.fatal:
-            raise MaskdiffError(
-                f"{result.error} What was finished is kept: make room, or see to it that the folder can be written "
-                "to, and run the same again."
-            )
+            raise _stopped(str(result.error))
+
+
+@contextmanager
+def disk_errors_explained() -> Iterator[None]:
+    """The same where the job itself cannot write: the list of finished files, or the highest rows."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, MaskdiffError) or error.errno not in DISK_ERRORS:
+            raise
+        raise _stopped(f"{error.filename or 'the output folder'}: {error.strerror}.") from error
+
+
+def _stopped(reason: str) -> MaskdiffError:
+    return MaskdiffError(
+        f"{reason} What was finished is kept: make room, or see to it that the folder can be written to, and run the "
+        "same again."
+    )
 
 
 def failure(failed: Sequence[Recorded], n_parts: int, verb: str = "scored") -> InputError:
     """The error about files that could not be scored, once all others are done."""
     named = " ".join(str(one.error) for one in failed[:_NAMED])
     more = f" And {len(failed) - _NAMED:,} more." if len(failed) > _NAMED else ""
-    files = "file or part" if len(failed) == 1 else "files or parts"
     return InputError(
-        f"{len(failed):,} of {n_parts:,} {files} could not be {verb}: {named}{more} The others are fine: mend "
+        f"{len(failed):,} of {n_parts:,} files or parts could not be {verb}: {named}{more} The others are fine: mend "
         "these or take them away, and run the same again.",
         setting=failed[0].setting,
     )

@@ -26,7 +26,7 @@ from maskdiff.io.rows import ReadOptions
 from maskdiff.jobs.score import ScoreOptions
 
 # Errors that every other file would meet too.
-_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM}
+DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM}
 # The column of bundles, and of what became of them; Ray's tables hold both as bytes.
 BUNDLE = "bundle"
 PARQUET = WriteOptions("parquet")
@@ -159,7 +159,8 @@ def record_errors(result: Recorded) -> Iterator[None]:
         known = isinstance(error, MaskdiffError)
         reason = " ".join(str(error).split()) or "no message"
         if isinstance(error, OSError) and not known:
-            reason, result.fatal = f"{error.filename or 'a file'}: {error.strerror or error}.", error.errno in _DISK
+            named = "" if error.filename is None else f"{error.filename}: "
+            reason, result.fatal = f"{named}{error.strerror or error}.", error.errno in DISK_ERRORS
         elif not known:
             reason = f"{type(error).__name__}: {reason}"
         result.error = reason if result.shown in reason else f"{result.shown}: {reason}"
