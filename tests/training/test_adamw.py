@@ -1,5 +1,6 @@
-"""The optimiser of networks on a processor."""
+"""The optimiser of networks: the steps of torch's own, without what that loads."""
 
+import pytest
 import torch
 from torch import nn
 
@@ -25,10 +26,11 @@ def train(network: nn.Module, optimiser, steps: int, seed: int) -> None:
         optimiser.step()
 
 
-def test_it_steps_as_the_optimiser_of_torch_does():
+@pytest.mark.parametrize("rate", [RATE, torch.tensor(RATE)])
+def test_it_steps_as_the_optimiser_of_torch_does(rate):
     own, reference = networks()
-    optimiser = torch.optim.AdamW(reference.parameters(), RATE, weight_decay=DECAY, fused=True)
-    train(own, FusedAdamW(own.parameters(), RATE, weight_decay=DECAY), 20, seed=1)
+    optimiser = torch.optim.AdamW(reference.parameters(), rate, weight_decay=DECAY, fused=True)
+    train(own, FusedAdamW(own.parameters(), rate, weight_decay=DECAY), 20, seed=1)
     train(reference, optimiser, 20, seed=1)
     for left, right in zip(own.parameters(), reference.parameters(), strict=True):
         torch.testing.assert_close(left, right, rtol=0, atol=0)
@@ -51,3 +53,17 @@ def test_weights_without_a_gradient_stay_and_a_state_goes_on_where_it_was():
 
 def test_networks_on_a_processor_train_with_it():
     assert isinstance(_adamw(networks()[0], Training(), recordable=False), FusedAdamW)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_networks_on_a_gpu_train_with_it_and_its_state_stays_there():
+    own, resumed = (one.cuda() for one in networks())
+    optimiser = _adamw(own, Training(), recordable=True)
+    assert isinstance(optimiser, FusedAdamW)
+    assert optimiser.param_groups[0]["lr"].device.type == "cuda"
+    again = _adamw(resumed, Training(), recordable=True)
+    own(torch.ones(8, 5, device="cuda")).square().sum().backward()
+    optimiser.step()
+    stored = {number: {name: part.cpu() for name, part in state.items()} for number, state in optimiser.state.items()}
+    again.load_state_dict({"state": stored})
+    assert {part.device.type for state in again.state.values() for part in state.values()} == {"cuda"}

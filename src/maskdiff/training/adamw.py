@@ -1,4 +1,4 @@
-"""AdamW on a processor: torch's fused step without torch.optim, whose first use imports a compiler for seconds."""
+"""AdamW: torch's fused step without torch.optim, whose first use imports a compiler for seconds."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ _MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
 class FusedAdamW:
-    """The same steps, states and names as `torch.optim.AdamW(parameters, lr, weight_decay=..., fused=True)`."""
+    """The same steps, states and names as `torch.optim.AdamW(parameters, lr, weight_decay=..., fused=True)`.
 
-    def __init__(self, parameters: Iterable[nn.Parameter], lr: float, *, weight_decay: float) -> None:
+    A step that is recorded on a device reads the rate `lr` from a tensor there.
+    """
+
+    def __init__(self, parameters: Iterable[nn.Parameter], lr: float | Tensor, *, weight_decay: float) -> None:
         self.param_groups: list[dict[str, Any]] = [{"params": list(parameters), "lr": lr}]
         self.weight_decay = weight_decay
         self.state: dict[int, dict[str, Tensor]] = {}
@@ -34,6 +37,7 @@ class FusedAdamW:
         states = [self._state_of(number) for number in numbers]
         steps = [state["step"] for state in states]
         mean, square = ([state[name] for state in states] for name in _MOMENTS)
+        rate: float | Tensor = self.param_groups[0]["lr"]
         torch._foreach_add_(steps, 1)
         torch._fused_adamw_(
             weights,
@@ -43,7 +47,7 @@ class FusedAdamW:
             [],
             steps,
             amsgrad=False,
-            lr=float(self.param_groups[0]["lr"]),
+            lr=rate,
             beta1=_BETAS[0],
             beta2=_BETAS[1],
             weight_decay=self.weight_decay,
@@ -58,7 +62,8 @@ class FusedAdamW:
     def load_state_dict(self, stored: dict[str, Any]) -> None:
         """Go on from what `state_dict` gave."""
         self.state = {
-            number: {name: part.clone() for name, part in state.items()} for number, state in stored["state"].items()
+            number: {name: part.to(self._weights[number].device, copy=True) for name, part in state.items()}
+            for number, state in stored["state"].items()
         }
 
     @property
@@ -68,8 +73,9 @@ class FusedAdamW:
 
     def _state_of(self, number: int) -> dict[str, Tensor]:
         if number not in self.state:
-            moments = {name: torch.zeros_like(self._weights[number]) for name in _MOMENTS}
-            self.state[number] = {"step": torch.zeros(()), **moments}
+            weight = self._weights[number]
+            moments = {name: torch.zeros_like(weight) for name in _MOMENTS}
+            self.state[number] = {"step": torch.zeros((), device=weight.device), **moments}
         return self.state[number]
 
 

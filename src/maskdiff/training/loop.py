@@ -24,7 +24,7 @@ from maskdiff.progress import Callback, Progress
 from maskdiff.training.adamw import FusedAdamW, Optimiser
 from maskdiff.training.batches import MaskedBatch, ShuffledBatches, mask_rows
 from maskdiff.training.checkpoint import CheckpointStore, RunState, run_name
-from maskdiff.training.cuda_graphs import choose_recorder, replay_packed, side_stream, without_capture_warning
+from maskdiff.training.cuda_graphs import choose_recorder, replay_packed, side_stream
 from maskdiff.training.groups import ALONE, Group
 from maskdiff.training.halves import in_halves
 from maskdiff.training.memory import keep_large_blocks
@@ -33,6 +33,8 @@ from maskdiff.training.side_by_side import check_wanted
 
 _SMALL_NETWORK = 1_000_000
 _HELD_OUT_ROWS = 1000
+# Where torch has a fused step of AdamW.
+_FUSED_ON = ("cpu", "cuda")
 # The global generator has one state for all threads.
 _ONE_AT_A_TIME = Lock()
 
@@ -162,18 +164,12 @@ def _held_out_loss(
 def _adamw(network: nn.Module, settings: Training, *, recordable: bool) -> Optimiser:
     """The optimiser of a network that is on its device already."""
     device = next(network.parameters()).device
-    if device.type == "cpu":
-        return FusedAdamW(network.parameters(), settings.learning_rate, weight_decay=settings.weight_decay)
+    if device.type not in _FUSED_ON:
+        return torch.optim.AdamW(network.parameters(), settings.learning_rate, weight_decay=settings.weight_decay)
     # A recorded step reads the rate from a tensor; a plain number would stay what it was when recorded.
-    rate = torch.tensor(settings.learning_rate, device=device) if recordable else settings.learning_rate
-    optimiser = torch.optim.AdamW(
-        network.parameters(),
-        rate,
-        weight_decay=settings.weight_decay,
-        fused=device.type == "cuda",
-        capturable=recordable,
-    )
-    return without_capture_warning(optimiser) if recordable else optimiser
+    on_device = recordable and device.type != "cpu"
+    rate = torch.tensor(settings.learning_rate, device=device) if on_device else settings.learning_rate
+    return FusedAdamW(network.parameters(), rate, weight_decay=settings.weight_decay)
 
 
 def _set_rate(optimiser: Optimiser, rate: float) -> None:
