@@ -52,6 +52,10 @@ class CellScores:
     row: NDArray[np.int64] | None = None
     own_fields: tuple[int, ...] = ()
 
+    def rows(self, run: slice) -> CellScores:
+        """The same of a run of rows, where every line is a row."""
+        return CellScores(self.surprise[run], self.weight[run], None, self.own_fields)
+
     def contributions(self, aggregate: str, typical: Typical | None = None) -> FloatArray:
         """What each cell adds to its row's score, shape (N, F); `typical` steadies the scores of short rows."""
         combine = aggregate_named(aggregate) if typical is None else typical.steadied(aggregate)

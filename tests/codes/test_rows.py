@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -56,3 +58,14 @@ def test_padding_tells_rows_apart() -> None:
     values = np.zeros((2, 2), np.int64)
     rows = Codes(values, TOKENS, np.array([[True, True], [True, False]]))
     assert len(rows.distinct()[0]) == 2
+
+
+def test_equal_rows_are_looked_for_once_and_what_was_found_is_not_written_down() -> None:
+    schema = Schema((Field("pet", "category", ("cat", "dog"), (2, 1)),))
+    codes = Codes(np.array([[0], [2], [0]]), schema, excess=np.array([[0.0], [1.5], [0.0]]))
+    bare = codes.without_excess()
+    assert bare is codes.without_excess()
+    assert all(found is again for found, again in zip(bare.distinct(), bare.distinct(), strict=True))
+    stored = pickle.loads(pickle.dumps(codes))
+    assert set(vars(stored)) == {"values", "schema", "real", "excess", "texts"}
+    np.testing.assert_array_equal(stored.without_excess().distinct()[1], bare.distinct()[1])

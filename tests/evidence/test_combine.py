@@ -118,6 +118,15 @@ def test_the_default_weighs_four_terms_of_evidence_and_a_network_that_saw_few_ro
     ]
 
 
+def test_rows_are_combined_in_runs_with_the_same_result_to_the_last_bit(combined, monkeypatch):
+    detector, rows = combined
+    together = detector.judge(rows)
+    monkeypatch.setattr("maskdiff.reconstructors.loops._NUMBERS_AT_ONCE", 3)
+    in_runs = detector.judge(rows)
+    for name in ("contributions", "by_term", "alarm_score"):
+        np.testing.assert_array_equal(getattr(in_runs, name), getattr(together, name))
+
+
 def test_a_network_that_saw_enough_rows_counts_in_full(combined):
     _, rows = combined
     enough = pd.concat([rows] * 9, ignore_index=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from maskdiff.reconstructors.loops import in_threads, load_loops, pieces_in_threads
+from maskdiff.reconstructors.loops import in_threads, load_loops, passes_in_threads, pieces_in_threads
 
 
 @pytest.mark.parametrize(("n_rows", "n_threads"), [(0, 2), (1, 2), (7, 1), (7, 3)])
@@ -72,3 +72,16 @@ def test_pieces_that_wait_are_not_begun_once_one_failed():
     finally:
         torch.set_num_threads(before)
     assert len(begun) < 1000
+
+
+@pytest.mark.parametrize(("n_rows", "longest"), [(1, 1), (100_000, 100_000 // 30 + 1)])
+def test_passes_over_many_numbers_are_made_in_short_runs(n_rows, longest):
+    answered, lengths = np.zeros(n_rows, int), []
+
+    def answer(run: slice) -> None:
+        answered[run] += 1
+        lengths.append(run.stop - run.start)
+
+    passes_in_threads(answer, (n_rows, 20))
+    assert (answered == 1).all()
+    assert max(lengths) <= longest

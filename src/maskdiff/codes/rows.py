@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maskdiff.codes.schema import BoolArray, FloatArray, IntArray, Schema
+
+# What is kept of the distinct rows, and of how many rows at most.
+_KEPT, _MOST_KEPT = ("_bare", "_distinct"), 1 << 19
 
 
 class CellTexts(Protocol):
@@ -38,6 +42,10 @@ class Codes:
     def __len__(self) -> int:
         return len(self.values)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The rows, without what was computed from them."""
+        return {name: value for name, value in self.__dict__.items() if name not in _KEPT}
+
     @property
     def known(self) -> BoolArray:
         """Which cells hold a value seen in the normal rows, shape (N, F)."""
@@ -65,10 +73,22 @@ class Codes:
 
     def without_excess(self) -> Codes:
         """The same codes, as reconstructors see them: beyond the range is beyond the range, and a text is a text."""
-        return self if self.excess is None and self.texts is None else replace(self, excess=None, texts=None)
+        return self if self.excess is None and self.texts is None else self._bare
+
+    @cached_property
+    def _bare(self) -> Codes:
+        return replace(self, excess=None, texts=None)
 
     def distinct(self) -> tuple[Codes, NDArray[np.int64], NDArray[np.int64]]:
         """The distinct rows, where each row is among them, and how often each occurs."""
+        # Several sources of evidence ask for the same rows. Of very many the answer is too large to keep.
+        return self._distinct if len(self) <= _MOST_KEPT else self._find_distinct()
+
+    @cached_property
+    def _distinct(self) -> tuple[Codes, NDArray[np.int64], NDArray[np.int64]]:
+        return self._find_distinct()
+
+    def _find_distinct(self) -> tuple[Codes, NDArray[np.int64], NDArray[np.int64]]:
         if len(self) == 1:
             return self, np.zeros(1, np.int64), np.ones(1, np.int64)
         compared = self.values if self.real is None else np.concatenate([self.values, self.real], axis=1)

@@ -25,6 +25,7 @@ from maskdiff.errors import SettingError
 from maskdiff.evidence.base import Source, State
 from maskdiff.evidence.registry import SOURCES, name_of
 from maskdiff.progress import Callback
+from maskdiff.reconstructors.loops import passes_in_threads
 from maskdiff.score import CellScores, Typical, aggregate_named, row_sums
 from maskdiff.state import check, from_plain, look_up, storable, to_plain
 from maskdiff.state.tensors import Tensors, named, under
@@ -59,7 +60,7 @@ class EvidenceTerm:
     def parts(self, cells: CellScores) -> FloatArray:
         """What each cell adds to its row's score, (N, F)."""
         scaled = cells.contributions(self.aggregate, self.typical) / self.scale
-        shifted: FloatArray = scaled + self.shift * cells.weight
+        shifted: FloatArray = scaled + self.shift * cells.weight if self.shift else scaled
         return shifted
 
 
@@ -85,16 +86,31 @@ class Evidence:
     ) -> CellEvidence:
         """Each cell's part in the score, and its surprise; sources whose cells are `known` are not asked."""
         cells = self._cells_by_source(codes, stage, callback, known)
-        parts = [term.parts(cells[term.source]) for term in self.terms]
         first = cells[self.terms[0].source]
-        by_term = np.stack([row_sums(part, first.row) for part in parts], axis=1)
+        shown = shown_surprise(first, cells.values())
+        if first.row is not None:
+            total, by_term = self._added(cells)
+            return CellEvidence(total, shown, first.row, by_term)
+        total, by_term = np.empty(first.surprise.shape), np.empty((len(first.surprise), len(self.terms)))
+
+        def add(run: slice) -> None:
+            total[run], by_term[run] = self._added({name: one.rows(run) for name, one in cells.items()})
+
+        passes_in_threads(add, total.shape)
+        return CellEvidence(total, shown, None, by_term)
+
+    def _added(self, cells: Mapping[str, CellScores]) -> tuple[FloatArray, FloatArray]:
+        """What each cell, (N, F), and what each term, (N, T), adds to the rows' scores."""
+        parts = [term.parts(cells[term.source]) for term in self.terms]
+        row = cells[self.terms[0].source].row
+        by_term = np.stack([row_sums(part, row) for part in parts], axis=1)
         if self.softmax_weighted:
             weight_NT = softmax(by_term, axis=1)
-            of_lines = weight_NT if first.row is None else weight_NT[first.row]
+            of_lines = weight_NT if row is None else weight_NT[row]
             parts = [part * of_lines[:, t, None] for t, part in enumerate(parts)]
             by_term = by_term * weight_NT
         total: FloatArray = np.sum(parts, axis=0)
-        return CellEvidence(total, shown_surprise(first, cells.values()), first.row, by_term)
+        return total, by_term
 
     def left_out(self) -> Evidence:
         """The same for rows that are among the normal rows, each as if it were not."""

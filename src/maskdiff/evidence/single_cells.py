@@ -21,7 +21,7 @@ from maskdiff.masking import Schedule, as_rows
 from maskdiff.progress import Callback, Progress
 from maskdiff.reconstructors import Reconstructor, abilities
 from maskdiff.reconstructors.asked import log_odds_of
-from maskdiff.reconstructors.loops import one_by_one, pieces_in_threads
+from maskdiff.reconstructors.loops import one_by_one, passes_in_threads, pieces_in_threads
 from maskdiff.score import CELLS_ON_A_DEVICE, PROBABILITY_FLOOR, shares_rows, with_excess
 from maskdiff.state import check
 from maskdiff.state.tensors import Tensors, check_names, check_tensor
@@ -110,8 +110,15 @@ class SingleCells:
 
     def oddness(self, log_odds: FloatArray, codes: Codes) -> FloatArray:
         """How far each cell is beyond what is usual for its value and its column, in standard deviations, (N, F)."""
-        assert self.scale is not None
-        return self.scale.oddness(self.beyond(log_odds, codes), codes.known)
+        scale, bare, oddness = self.scale, codes.without_excess(), np.empty(log_odds.shape)
+        assert scale is not None
+
+        def judge(run: slice) -> None:
+            here = bare.take(run)
+            oddness[run] = scale.oddness(self.beyond(log_odds[run], here), here.known)
+
+        passes_in_threads(judge, oddness.shape)
+        return oddness
 
     def log_odds(
         self, codes: Codes, surprise: FloatArray, *, stage: str = "scoring", callback: Callback | None = None

@@ -7,6 +7,7 @@ are only as many blocks as there are size classes. R rows, F fields, P positions
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,10 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 _VANISHING = 1e-30
+_NONE = np.empty(0, np.int64)
 
 
+@cache
 def _width(size: int) -> int:
     """The size class: sizes up to 8 as they are, above that two leading binary digits after the first."""
     step = 1 << max(0, int(size - 1).bit_length() - 3)
@@ -37,30 +40,28 @@ class Layout(nn.Module):
     def __init__(self, sizes: NDArray[np.int64]) -> None:
         super().__init__()
         self.sizes = sizes
-        widths = np.array([_width(int(size)) for size in sizes])
-        order = np.argsort(widths, kind="stable")
-        start, stride = np.empty(len(sizes), np.int64), np.empty(len(sizes), np.int64)
+        members_of: dict[int, list[int]] = {}
+        for member, size in enumerate(sizes.tolist()):
+            members_of.setdefault(_width(size), []).append(member)
+        order = np.array([member for width in sorted(members_of) for member in members_of[width]], dtype=np.int64)
+        start, stride, place = (np.empty(len(sizes), np.int64) for _ in range(3))
+        place[order] = np.arange(len(sizes))
         self.blocks: list[tuple[int, int, int]] = []
-        begin = 0
-        for width in np.unique(widths):
-            members = order[widths[order] == width]
-            start[members], stride[members] = begin + np.arange(len(members)), len(members)
-            self.blocks.append((begin, int(width), len(members)))
-            begin += int(width) * len(members)
+        field_of, code_of, begin = [_NONE], [_NONE], 0
+        for width in sorted(members_of):
+            members, n = members_of[width], len(members_of[width])
+            start[members], stride[members] = range(begin, begin + n), n
+            self.blocks.append((begin, width, n))
+            field_of.append(np.array(members * width, dtype=np.int64))
+            code_of.append(np.arange(width).repeat(n))
+            begin += width * n
         self.size = begin
-        field_of, code_of = np.empty(begin, np.int64), np.empty(begin, np.int64)
-        for (at, width, n), members in zip(self.blocks, self._members(order), strict=True):
-            field_of[at : at + width * n] = np.tile(members, width)
-            code_of[at : at + width * n] = np.repeat(np.arange(width), n)
-        self.register_buffer("start_F", torch.from_numpy(start), persistent=False)
-        self.register_buffer("stride_F", torch.from_numpy(stride), persistent=False)
-        self.register_buffer("place_F", torch.from_numpy(np.argsort(order)), persistent=False)
-        self.register_buffer("padding_P", torch.from_numpy(code_of >= sizes[field_of]), persistent=False)
-        self.register_buffer("field_P", torch.from_numpy(field_of), persistent=False)
-        self.register_buffer("code_P", torch.from_numpy(code_of), persistent=False)
-
-    def _members(self, order: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        return np.split(order, np.cumsum([n for _, _, n in self.blocks])[:-1]) if self.blocks else []
+        field_P, code_P = np.concatenate(field_of), np.concatenate(code_of)
+        # Kept beside the tensors: to read those of a device, the device has to be waited for.
+        self._start, self._stride = start, stride
+        buffers = {"start_F": start, "stride_F": stride, "place_F": place, "field_P": field_P, "code_P": code_P}
+        for name, values in (buffers | {"padding_P": code_P >= sizes[field_P]}).items():
+            self.register_buffer(name, torch.from_numpy(values), persistent=False)
 
     def positions(self, codes_RF: Tensor) -> Tensor:
         """The position of each cell's code, shape (R, F)."""
@@ -68,9 +69,11 @@ class Layout(nn.Module):
 
     def part(self, fields: Tensor) -> tuple[Layout, Tensor]:
         """The layout of these fields alone, and where each of its positions is in this one."""
-        alone = Layout(self.sizes[fields.cpu().numpy()]).to(fields.device)
-        field_P = fields[alone.field_P]
-        return alone, self.start_F[field_P] + alone.code_P * self.stride_F[field_P]
+        chosen = fields.cpu().numpy()
+        alone = Layout(self.sizes[chosen])
+        field_P, code_P = chosen[alone.field_P.numpy()], alone.code_P.numpy()
+        places = torch.from_numpy(self._start[field_P] + code_P * self._stride[field_P])
+        return alone.to(fields.device), places.to(fields.device)
 
     def one_hot(self, codes_RF: Tensor) -> Tensor:
         """Ones at the positions of a row's codes, shape (R, P)."""
@@ -118,8 +121,8 @@ class Layout(nn.Module):
     @staticmethod
     def _block(values_RP: Tensor, block: tuple[int, int, int]) -> Tensor:
         begin, width, n = block
-        block_RWN: Tensor = values_RP[:, begin : begin + width * n].unflatten(1, (width, n))
-        return block_RWN
+        # Not `unflatten`, which takes longer than the sum over a small block.
+        return values_RP[:, begin : begin + width * n].view(-1, width, n)
 
 
 class _LogProb(torch.autograd.Function):

@@ -13,6 +13,8 @@ import torch
 
 # Fewer rows are not worth a thread of their own.
 _FEWEST_TO_SHARE = 256
+# Runs of about so many numbers stay in a processor's cache from one pass over them to the next.
+_NUMBERS_AT_ONCE = 1 << 16
 
 
 @cache
@@ -31,6 +33,16 @@ def in_threads(answer: Callable[[slice], None], n_rows: int) -> None:
     """
     n_threads = min(torch.get_num_threads(), n_rows)
     _run(answer, even_runs(n_rows, max(n_threads, 1)), n_threads, None)
+
+
+def passes_in_threads(answer: Callable[[slice], None], shape: tuple[int, ...]) -> None:
+    """Call `answer`, which passes several times over numbers of this shape, for short runs of rows, the first axis.
+
+    To write the results of each pass to memory and to read them again would take longer than to compute them.
+    """
+    n_rows, width = shape
+    n_runs = max(1, min(n_rows, n_rows * width // _NUMBERS_AT_ONCE))
+    _run(answer, even_runs(n_rows, n_runs), min(torch.get_num_threads(), n_runs), None)
 
 
 def pieces_in_threads(

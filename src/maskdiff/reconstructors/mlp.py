@@ -167,12 +167,15 @@ class MaskedMLP(nn.Module):
 
     def _hidden_parts(self, hidden_KF: Tensor) -> tuple[list[Tensor], list[tuple[Layout, Tensor]]]:
         """The fields that each view hides, and their layout; kept, for the next rows have the same masks."""
-        key = (str(hidden_KF.device), hidden_KF.shape, hidden_KF.cpu().numpy().tobytes())
+        device, masks_KF = hidden_KF.device, hidden_KF.cpu()
+        key = (str(device), masks_KF.shape, masks_KF.numpy().tobytes())
         if key not in self._kept_parts:
-            hidden_K = [hidden_F.nonzero()[:, 0] for hidden_F in hidden_KF]
+            hidden_K = [hidden_F.nonzero()[:, 0] for hidden_F in masks_KF]
             if len(self._kept_parts) >= _MASKS_KEPT:
                 self._kept_parts.pop(next(iter(self._kept_parts)))
-            self._kept_parts[key] = hidden_K, [self.layout.part(fields) for fields in hidden_K]
+            parts = [self.layout.part(fields) for fields in hidden_K]
+            moved = [(layout.to(device), places.to(device)) for layout, places in parts]
+            self._kept_parts[key] = [fields.to(device) for fields in hidden_K], moved
         return self._kept_parts[key]
 
     def _first_of_views(self, views: MaskedViews, rows: slice, table_PH: Tensor) -> Iterator[Tensor]:

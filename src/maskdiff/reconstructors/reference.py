@@ -29,7 +29,8 @@ class ReferenceRows:
     def of(cls, codes: Codes, device: Any) -> ReferenceRows:
         distinct, _inverse, counts = codes.distinct()
         values = torch.from_numpy(distinct.values.astype(np.int64))
-        return cls(values.to(device), torch.from_numpy(counts).to(device))
+        # A copy: these counts are kept with the rows, and other references to them count the same.
+        return cls(values.to(device), torch.from_numpy(counts.copy()).to(device))
 
     def to_tensors(self) -> dict[str, Tensor]:
         """The rows in as few bytes as their codes need."""
