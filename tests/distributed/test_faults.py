@@ -10,8 +10,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
+from threading import Event, Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +21,9 @@ import pandas as pd
 import pytest
 
 from maskdiff.distributed import ClusterOptions, score_files
+from maskdiff.distributed.attempts import Attempts
+from maskdiff.distributed.file_scoring import ScoreFiles
+from maskdiff.distributed.places import Place
 from maskdiff.errors import MaskdiffError
 from maskdiff.jobs import ScoreOptions
 from maskdiff.progress import Progress
@@ -77,6 +82,35 @@ def test_a_killed_worker_loses_nothing(cluster, model, many, tmp_path) -> None:
     assert killed
     assert summary.rows == summary.written == ROWS * MANY
     check_complete(tmp_path / "out")
+
+
+def test_a_file_that_ends_every_worker_is_given_up(cluster, model, many, tmp_path) -> None:
+    """Two files in two bundles; whoever begins the first one is killed."""
+    out, done, noted = Place.of(tmp_path / "out"), Event(), list[str]()
+    note = Path(Attempts(out, "rows0.parquet").place.path)
+    note.unlink()
+
+    def kill() -> None:
+        while not done.wait(0.005):
+            with suppress(FileNotFoundError):
+                if (text := note.read_text()) not in noted:
+                    noted.append(text)
+                    os.kill(processes("ray::MapWorker(MapBatches(FileScorer))")[0], signal.SIGKILL)
+
+    one = ClusterOptions(workers=1)
+    job = ScoreFiles(model, f"{many}/rows[01].parquet", out.path, REASONS, one, None, None)
+    job.job = replace(job.job, attempts=1)
+    killing = Thread(target=kill)
+    killing.start()
+    try:
+        with pytest.raises(MaskdiffError, match=r"1 of 2 files.*rows0\.parquet: one worker after the other died"):
+            job.run()
+    finally:
+        done.set()
+        killing.join()
+    assert noted == ["{}", '{"rows0.parquet": 1}']  # the first worker notes that it began, the second what
+    assert not note.exists()
+    assert [path.name for path in (tmp_path / "out").glob("*.parquet")] == ["rows1.parquet"]
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from maskdiff.checks import CheckCounts
+from maskdiff.distributed.attempts import ATTEMPTS, Attempts
 from maskdiff.distributed.model_bytes import detector_of, held_value
 from maskdiff.distributed.parts import FilePart
 from maskdiff.distributed.places import Place, fetched, placed
@@ -34,12 +35,16 @@ PARQUET = WriteOptions("parquet")
 
 @dataclass(frozen=True)
 class ScoreJob:
-    """What is the same for all parts: the options, how files are read, and where each part is written."""
+    """What is the same for all parts: the options, how files are read, and where each part is written.
+
+    A part is given up once more than `attempts` workers died of it.
+    """
 
     out: Place
     parts: Place
     options: ScoreOptions = field(default_factory=ScoreOptions)
     reading: ReadOptions = field(default_factory=ReadOptions)
+    attempts: int = ATTEMPTS
 
     def target(self, part: FilePart) -> Place:
         """Where the rows of a part are written: for good, or until all parts are there."""
@@ -99,7 +104,7 @@ class FileScorer:
 
     def score(self, bundle: list[FilePart]) -> BundleResult:
         """Score these parts, one after the other; a part that fails does not stop the others."""
-        done = BundleResult([])
+        done, attempts = BundleResult([]), Attempts(self.job.out, bundle[0].name, self.job.attempts)
         for part in bundle:
             # What is loaded on first use is in the time of the first part.
             result = PartResult(part, first_of_worker=self.n_scored == 0)
@@ -109,14 +114,17 @@ class FileScorer:
             with record_errors(result), warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", MaskdiffWarning)
                 warnings.simplefilter("ignore", NoEvidenceWarning)
+                attempts.begin(part.name)
                 counts = self._score_part(part, result)
                 if done.counts is None:
                     done.counts = counts
                 else:
                     done.counts.merge(counts)
+            attempts.end(part.name)
             result.notes = [str(one.message) for one in caught if isinstance(one.message, MaskdiffWarning)]
             result.seconds = time.perf_counter() - began
             result.processor_seconds = time.process_time() - began_busy
+        attempts.close()
         return done
 
     def _score_part(self, part: FilePart, result: PartResult) -> CheckCounts:

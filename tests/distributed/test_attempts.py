@@ -1,0 +1,48 @@
+"""A part of which worker after worker died is refused; all others are scored."""
+
+from __future__ import annotations
+
+import pytest
+
+from maskdiff.distributed.attempts import Attempts
+from maskdiff.distributed.places import Place
+from maskdiff.errors import InputError
+
+
+@pytest.fixture
+def out(tmp_path):
+    return Place.of(tmp_path / "out")
+
+
+def begin_and_die(out: Place, *parts: str) -> None:
+    """One attempt at a bundle, whose worker dies of the last part."""
+    attempts = Attempts(out, "a", at_most=2)
+    for part in parts:
+        attempts.begin(part)
+        if part != parts[-1]:
+            attempts.end(part)
+
+
+def test_a_part_that_workers_died_of_is_refused_and_others_are_not(out) -> None:
+    for _ in range(3):  # the first attempt notes no part
+        begin_and_die(out, "a", "b")
+    attempts = Attempts(out, "a", at_most=2)
+    attempts.begin("a")
+    attempts.end("a")
+    with pytest.raises(InputError, match="one worker after the other died"):
+        attempts.begin("b")
+    attempts.begin("c")
+
+
+def test_a_bundle_that_is_done_leaves_nothing(out) -> None:
+    begin_and_die(out, "a")
+    attempts = Attempts(out, "a")
+    assert not attempts.is_first
+    attempts.close()
+    assert Attempts(out, "a").is_first
+    assert Attempts(out, "b").is_first
+
+
+def test_a_folder_that_cannot_be_written_to_is_said_by_the_results(tmp_path) -> None:
+    (tmp_path / "out").write_text("a file, not a folder")
+    Attempts(Place.of(tmp_path / "out"), "a").close()
