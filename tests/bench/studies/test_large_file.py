@@ -28,6 +28,7 @@ def test_a_narrow_file_is_searched_in_one_step(tmp_path: Path) -> None:
     arguments = ["--rows", "300", "--find", "--narrow", "--folder", str(folder), "--out", str(out), "--device", "cpu"]
     assert main(["bench", "large-file", *arguments, "--quiet", "--", "--reconstructor", "kernel"]) == 0
     (found,) = read_records(out)
+    assert found["set"] == "300 rows of 3 columns --reconstructor kernel"  # a run beside that of the default
     assert (found["method"], found["rows"], found["settings"]["columns"]) == ("find", 300, 3)
     assert found["peak_memory_mb"] > 0
     assert pq.read_metadata(folder / "found.parquet").num_rows >= 100

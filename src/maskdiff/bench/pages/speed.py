@@ -210,7 +210,7 @@ def large_files(records: list[Record]) -> str:
         return ""
     lines = [
         [
-            *(record["method"], " ".join(record["settings"]["fit_options"])),
+            *(record["method"], " ".join(record["settings"]["fit_options"]) or "none"),
             *(f"{record['rows']:,}", str(record["settings"].get("columns", 20))),
             *(f"{record['processor_seconds']:.1f} s", f"{record['rows'] / record['processor_seconds']:,.0f}"),
             f"{record['peak_memory_mb']:,.0f} MB",
@@ -222,6 +222,7 @@ def large_files(records: list[Record]) -> str:
         f"Generated files of Parquet, on {places(records)}.",
         command(
             "maskdiff bench large-file --rows 10000000 --out results/more/large-file.jsonl",
+            "maskdiff bench large-file --rows 10000000 --narrow --find",
             "maskdiff bench large-file --rows 10000000 --narrow --find -- --reconstructor kernel",
         ),
         grid(["step", "options", "rows", "columns", "processor time", "rows a second of it", "peak"], lines),

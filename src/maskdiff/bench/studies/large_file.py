@@ -56,7 +56,10 @@ def measure_large_file(
     shape = {"file_mb": round(table.stat().st_size / 1e6, 1), "columns": len(pq.read_schema(table).names)}
     for step, (n, arguments) in steps.items():
         settings = {"fit_options": list(fit_options), **shape}
-        records.append({"task": TASK, **timed_step(step, n, arguments, device), "settings": settings})
+        # Runs of another width or with other options are runs of their own.
+        name = " ".join([f"{n} rows of {shape['columns']} columns", *fit_options])
+        record = timed_step(step, n, arguments, device)
+        records.append({"task": TASK, **record, "set": name, "settings": settings})
         file.add(records[-1])
     return records
 
