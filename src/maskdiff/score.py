@@ -269,7 +269,7 @@ def _joined(cells: CellScores, codes: Windows) -> CellScores:
 
 
 def _probe(reconstructor: Reconstructor, rows: RowBatch, masks: Masks, charge_F: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean surprise and weight of each cell, each (B, F)."""
+    """Mean surprise of each cell, (B, F), and its weight, (B, F), or (1, F) where all rows share their masks."""
     views = rows.views(masks.hidden(rows), masks.rate_K.to(rows.codes_BF.device).unsqueeze(0))
     surprise = reconstructor.log_prob(views).clamp(np.log(PROBABILITY_FLOOR), 0).neg_()
     if rows.known_BF is not None:
@@ -277,6 +277,6 @@ def _probe(reconstructor: Reconstructor, rows: RowBatch, masks: Masks, charge_F:
         charge = charge_F.clamp_max(-np.log(PROBABILITY_FLOOR))
         surprise = torch.where(rows.known_BF.unsqueeze(1), surprise, torch.maximum(surprise, charge))
     share = masks.shares(views.hidden)
-    weight_BF = share.sum(dim=1).expand(rows.codes_BF.shape)
+    weight = share.sum(dim=1)
     total_BF = surprise.mul_(share).sum(dim=1)
-    return (total_BF / weight_BF.clamp_min(1e-30)).double(), weight_BF.double()
+    return (total_BF / weight.clamp_min(1e-30)).double(), weight.double()

@@ -49,7 +49,8 @@ class Codes:
     @property
     def known(self) -> BoolArray:
         """Which cells hold a value seen in the normal rows, shape (N, F)."""
-        return self.values < self.schema.sizes
+        known: BoolArray = self.values < self.schema.compact_sizes
+        return known
 
     @property
     def is_tokens(self) -> bool:

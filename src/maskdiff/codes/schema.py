@@ -128,7 +128,12 @@ class Schema:
         rarest: NDArray[np.int64] = np.where(other_than == first, second, first)
         return rarest
 
-    @property
+    @cached_property
     def code_dtype(self) -> np.dtype[Any]:
         """The smallest integers that hold every code, unseen included."""
         return np.min_scalar_type(int(self.sizes.max(initial=0)))
+
+    @cached_property
+    def compact_sizes(self) -> IntArray:
+        """The sizes in these integers: to compare codes with wider ones, all of them would be widened first."""
+        return self.sizes.astype(self.code_dtype)

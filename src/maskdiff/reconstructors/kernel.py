@@ -180,28 +180,35 @@ class KernelReconstructor(Parameters):
 
         in_threads(answer_run, len(rows_BF))
         answer.clamp_min_(_LEAST).log_()
+        places_B = torch.from_numpy(own_B) if self.leave_one_out else None
         for b in np.flatnonzero(~answered_B).tolist():
-            answer[b] = self._from_agreements(views.rows(b, b + 1))[0]
+            answer[b] = self._from_agreements(views.rows(b, b + 1), None if places_B is None else places_B[b : b + 1])[
+                0
+            ]
         return answer
 
-    def _from_agreements(self, views: MaskedViews) -> Tensor:
-        """All answers from the fields on which the reference rows agree with the row."""
+    def _from_agreements(self, views: MaskedViews, own_B: Tensor | None = None) -> Tensor:
+        """All answers from the fields on which the reference rows agree with the row; `own_B` as for `_weights`."""
         at_once = self.floats_at_once if self.codes_NF.device.type == "cpu" else self.floats_on_a_device
         # One piece from the start: parts kept between large numbers that come and go would tear the memory into shreds.
         answer = torch.empty(views.n_rows, views.n_views, len(self.sizes), device=views.codes_BF.device)
-        for rows, agree_BFN, weight_BNK in self._weights(views, at_once):
+        for rows, agree_BFN, weight_BNK in self._weights(views, at_once, own_B):
             votes_BFK = torch.bmm(agree_BFN[:, 1:], weight_BNK)
             total_B1K = votes_BFK[:, :1].clamp_min(_LEAST)
             torch.div(votes_BFK[:, 1:].transpose(1, 2), total_B1K.transpose(1, 2), out=answer[rows])
         return answer.clamp_min_(_LEAST).log_()
 
-    def _weights(self, views: MaskedViews, floats_at_once: int) -> Iterator[tuple[slice, Tensor, Tensor]]:
+    def _weights(
+        self, views: MaskedViews, floats_at_once: int, own_B: Tensor | None = None
+    ) -> Iterator[tuple[slice, Tensor, Tensor]]:
         """Runs of rows: how they agree with each reference row, (B, 2 + F, N), and its weight in each view, (B, N, K).
 
         Before the fields, whether the rows agree on them, stand the log of the reference row's number and a one: so the
-        products that use the fields take these along. Weights are relative to the largest.
+        products that use the fields take these along. Weights are relative to the largest. `own_B` are the places of
+        the rows among the reference rows where they are left out of them (None: they are looked for).
         """
-        own_B = self._own_places(_own_codes(views)) if self.leave_one_out else None
+        if self.leave_one_out and own_B is None:
+            own_B = self._own_places(_own_codes(views))
         log_count_N = self.counts_N.log().float()
         step = max(1, floats_at_once // (len(log_count_N) * (len(self.sizes) + views.n_views)))
         query = views.visible.float().mul(self.bandwidth).transpose(1, 2)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from maskdiff.bench.pages.records import RecordFolder
-from maskdiff.bench.pages.text_blocks import command, grid, places, seconds, section
+from maskdiff.bench.pages.text_blocks import command, grid, places, seconds, section, threads
 from maskdiff.bench.runs.measure import Record
 from maskdiff.bench.studies.speed.operations import single_cells, training, whole_grid
 from maskdiff.bench.studies.speed.start import MACHINE, START
@@ -38,7 +38,7 @@ def growth(records: list[Record], note: str = "") -> str:
     tables = [_table(sized, fixed, varied) for fixed, varied in (("columns", "rows"), ("rows", "columns"))]
     return section(
         "How time and memory grow",
-        f"Made-up tables on {places(sized)}, {sized[0]['threads']} threads; each run is a process of its own. At most "
+        f"Made-up tables on {places(sized)}, {threads(sized[0]['threads'])}; each run is a process of its own. At most "
         f"{learned:,} rows are learned from, all are scored: by default with the effort for Python, by alarms with "
         "the one of `maskdiff score`. The power is that of rows or columns by which the time to score grows; peak is "
         f"the most memory of the largest table. {note}".rstrip(),
@@ -104,7 +104,7 @@ def bounds(records: list[Record]) -> str:
             operations = count(record["columns"], record["codes"])
             least, took = operations / rate / 1e3, 1e6 * record["score_seconds"] / record["rows"]
             lines.append([method, f"{operations / 1e6:.1f} million", f"{least:.0f} us", f"{took:.0f} us"])
-    said = ", ".join(f"{value:,.0f} GFLOP/s ({name.split(', ')[1]})" for name, value in rates.items())
+    said = ", ".join(f"{value:,.0f} GFLOP/s ({_threads_of(name)})" for name, value in rates.items())
     return section(
         "What bounds it",
         "A row's time is the network's products. The whole grid asks it about 144 views of a row; the first look of "
@@ -114,6 +114,15 @@ def bounds(records: list[Record]) -> str:
         grid([f"{sized[0]['columns']} columns", "operations a row", "at that rate", "measured"], lines),
         *_fit_bound(records, rates),
     )
+
+
+def _threads_of(method: str) -> str:
+    """How many threads computed the products.
+
+    >>> _threads_of("products, 1 threads")
+    '1 thread'
+    """
+    return threads(int(method.split(", ")[1].split()[0]))
 
 
 def _fit_bound(records: list[Record], rates: Mapping[str, float]) -> list[str]:

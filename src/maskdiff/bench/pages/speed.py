@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from maskdiff.bench.pages.records import RecordFolder
-from maskdiff.bench.pages.text_blocks import command, grid, pair, places, seconds, section, times
+from maskdiff.bench.pages.text_blocks import command, grid, pair, places, seconds, section, threads, times
 from maskdiff.bench.published.values import published_seconds
 from maskdiff.bench.runs.measure import Record
 from maskdiff.bench.runs.methods import METHODS
@@ -43,7 +43,7 @@ def idle(records: list[Record], note: str) -> str:
         ]
     return section(
         "Our methods on an idle machine",
-        f"One run on {places(records)}, {records[0]['threads']} threads. {note}".rstrip(),
+        f"One run on {places(records)}, {threads(records[0]['threads'])}. {note}".rstrip(),
         command(
             "maskdiff bench runtime --data DIR --methods default,mlp,kernel --device cpu \\",
             "    --out results/more/runtime-idle.jsonl",
@@ -95,7 +95,7 @@ def every_method(
     head += [f"published, {shown}: {step.split('_')[0]}" for shown in (beside or {}).values() for step in STEPS]
     return section(
         title,
-        f"Seconds on {places(records)}, {records[0]['threads']} thread, one method after the other in one run. "
+        f"Seconds on {places(records)}, {threads(records[0]['threads'])}, one method after the other in one run. "
         f"{note}".rstrip(),
         command(shell),
         grid(["method", *head], lines),
@@ -165,7 +165,7 @@ def text_runtimes(records: list[Record], note: str) -> str:
         for effort, one in record["efforts"].items():
             lines.append(
                 [
-                    *(record["set"], f"{record['device']}, {record['threads']} threads{busy}"),
+                    *(record["set"], f"{record['device']}, {threads(record['threads'])}{busy}"),
                     *(f"{record['n_train']:,}", seconds(record["fit_seconds"]), effort),
                     *(f"{one['rows_per_second']:,.0f}", f"{one['whole_grid']:.0%}", f"{one['agreement']:.2%}"),
                     pair(100 * one["roc_auc"], 100 * one["pr_auc"]),

@@ -93,6 +93,15 @@ def times(ratio: float) -> str:
     return f"{ratio:.1f} times" if ratio < 10 else f"{ratio:.0f} times"
 
 
+def threads(count: int) -> str:
+    """So many threads, in words.
+
+    >>> threads(1), threads(2)
+    ('1 thread', '2 threads')
+    """
+    return f"{count} thread" if count == 1 else f"{count} threads"
+
+
 def places(records: Iterable[Record]) -> str:
     """The devices of records that name one, with the versions of torch."""
     found: dict[str, set[str]] = {}
