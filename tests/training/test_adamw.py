@@ -6,7 +6,7 @@ from torch import nn
 
 from maskdiff.training import Training
 from maskdiff.training.adamw import FusedAdamW
-from maskdiff.training.loop import _adamw
+from maskdiff.training.loop import _optimiser
 
 RATE, DECAY = 1e-2, 1e-3
 
@@ -52,16 +52,16 @@ def test_weights_without_a_gradient_stay_and_a_state_goes_on_where_it_was():
 
 
 def test_networks_on_a_processor_train_with_it():
-    assert isinstance(_adamw(networks()[0], Training(), recordable=False), FusedAdamW)
+    assert isinstance(_optimiser(networks()[0], Training(), recordable=False), FusedAdamW)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_networks_on_a_gpu_train_with_it_and_its_state_stays_there():
     own, resumed = (one.cuda() for one in networks())
-    optimiser = _adamw(own, Training(), recordable=True)
+    optimiser = _optimiser(own, Training(), recordable=True)
     assert isinstance(optimiser, FusedAdamW)
     assert optimiser.param_groups[0]["lr"].device.type == "cuda"
-    again = _adamw(resumed, Training(), recordable=True)
+    again = _optimiser(resumed, Training(), recordable=True)
     own(torch.ones(8, 5, device="cuda")).square().sum().backward()
     optimiser.step()
     stored = {number: {name: part.cpu() for name, part in state.items()} for number, state in optimiser.state.items()}

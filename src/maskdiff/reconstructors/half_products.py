@@ -6,12 +6,13 @@ R rows, P rows with padding, I inputs, O outputs.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from maskdiff.training.processor import has_half_products
 
 _ROWS = 32
 
@@ -28,13 +29,6 @@ def linear(x: Tensor, weight_OI: Tensor, bias_O: Tensor) -> Tensor:
     if x.device.type == "cpu" and torch.is_grad_enabled() and weight_OI.requires_grad and has_half_products():
         return cast(Tensor, _HalfProduct.apply(x, weight_OI, bias_O))  # type: ignore[no-untyped-call]
     return functional.linear(x, weight_OI, bias_O)
-
-
-@cache
-def has_half_products() -> bool:
-    """Whether this processor multiplies numbers of bfloat16, and torch knows how."""
-    known = (getattr(torch.cpu, name, None) for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"))
-    return torch.backends.mkldnn.is_available() and any(supported is not None and supported() for supported in known)
 
 
 class _HalfProduct(torch.autograd.Function):

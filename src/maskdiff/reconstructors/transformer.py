@@ -82,6 +82,11 @@ class MaskedTransformer(TokenNetwork):
             if table is not None:
                 nn.init.normal_(table.weight, std=0.02)
 
+    @property
+    def matrices(self) -> list[nn.Parameter]:
+        """Weights that turn vectors into vectors; orthogonal steps suit them."""
+        return [weight for weight in self.blocks.parameters() if weight.ndim == 2]
+
     def draw_from(self, generator: Generator | None) -> None:
         """Let dropout draw its numbers from this generator; None: from torch's global one."""
         for module in self.modules():

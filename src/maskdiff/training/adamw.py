@@ -79,4 +79,4 @@ class FusedAdamW:
         return self.state[number]
 
 
-Optimiser = FusedAdamW | torch.optim.Optimizer
+AdamW = FusedAdamW | torch.optim.Optimizer

@@ -12,8 +12,8 @@ import torch
 from torch import Generator, Tensor, nn
 
 from maskdiff.codes import Codes
-from maskdiff.training.adamw import Optimiser
 from maskdiff.training.batches import ShuffledBatches
+from maskdiff.training.orthogonal import Optimiser
 
 
 class CheckpointStore(Protocol):

@@ -21,13 +21,14 @@ from maskdiff.codes.windows import narrowed
 from maskdiff.masking import Schedule, as_rows
 from maskdiff.objectives import Objective
 from maskdiff.progress import Callback, Progress
-from maskdiff.training.adamw import FusedAdamW, Optimiser
+from maskdiff.training.adamw import AdamW, FusedAdamW
 from maskdiff.training.batches import MaskedBatch, ShuffledBatches, mask_rows
 from maskdiff.training.checkpoint import CheckpointStore, RunState, run_name
 from maskdiff.training.cuda_graphs import choose_recorder, replay_packed, side_stream
 from maskdiff.training.groups import ALONE, Group
 from maskdiff.training.halves import in_halves
 from maskdiff.training.memory import keep_large_blocks
+from maskdiff.training.orthogonal import Optimiser, OrthogonalSteps
 from maskdiff.training.settings import Training
 from maskdiff.training.side_by_side import check_wanted
 
@@ -75,7 +76,7 @@ def train(
     batch_device = device if record is None else torch.device("cpu")
     generator, tokens = Generator().manual_seed(seed), settings.batch_tokens
     batches = ShuffledBatches(codes, settings.batch_size, batch_device, generator, tokens=tokens)
-    optimiser = _adamw(network, settings, recordable=record is not None)
+    optimiser = _optimiser(network, settings, recordable=record is not None)
     average = copy.deepcopy(network).eval().requires_grad_(False) if settings.average else None
     trained = average or network
     # Where nobody is shown the loss and it decides nothing, it is not computed.
@@ -161,15 +162,21 @@ def _held_out_loss(
     return loss
 
 
-def _adamw(network: nn.Module, settings: Training, *, recordable: bool) -> Optimiser:
+def _optimiser(network: nn.Module, settings: Training, *, recordable: bool) -> Optimiser:
     """The optimiser of a network that is on its device already."""
     device = next(network.parameters()).device
-    if device.type not in _FUSED_ON:
-        return torch.optim.AdamW(network.parameters(), settings.learning_rate, weight_decay=settings.weight_decay)
     # A recorded step reads the rate from a tensor; a plain number would stay what it was when recorded.
     on_device = recordable and device.type != "cpu"
-    rate = torch.tensor(settings.learning_rate, device=device) if on_device else settings.learning_rate
-    return FusedAdamW(network.parameters(), rate, weight_decay=settings.weight_decay)
+
+    def rate() -> float | Tensor:
+        return torch.tensor(settings.learning_rate, device=device) if on_device else settings.learning_rate
+
+    matrices: list[nn.Parameter] = getattr(network, "matrices", []) if settings.orthogonal else []
+    inside = {id(matrix) for matrix in matrices}
+    others = [weight for weight in network.parameters() if id(weight) not in inside]
+    known = FusedAdamW if device.type in _FUSED_ON else torch.optim.AdamW
+    adamw: AdamW = known(others, rate(), weight_decay=settings.weight_decay)
+    return OrthogonalSteps(matrices, rate(), settings.orthogonal, adamw) if matrices else adamw
 
 
 def _set_rate(optimiser: Optimiser, rate: float) -> None:

@@ -7,9 +7,9 @@ import os
 from functools import cache
 
 # mallopt's numbers of two settings of glibc: from which size on a block is mapped by itself, and how much freed memory
-# is kept. The values are those that glibc arrives at by itself once a block of this size was freed.
+# is kept: what a step frees, with the gradients of a large vocabulary among it.
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
-_LARGEST_BLOCK = 32 << 20
+_LARGEST_BLOCK, _MOST_KEPT = 32 << 20, 512 << 20
 # Where one of these is set, somebody has decided otherwise.
 _VARIABLES = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES")
 
@@ -26,5 +26,5 @@ def keep_large_blocks() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):  # another C library: macOS, Windows, musl
         return False
-    settings = ((_MMAP_THRESHOLD, _LARGEST_BLOCK), (_TRIM_THRESHOLD, 2 * _LARGEST_BLOCK))
+    settings = ((_MMAP_THRESHOLD, _LARGEST_BLOCK), (_TRIM_THRESHOLD, _MOST_KEPT))
     return all([mallopt(name, value) == 1 for name, value in settings])

@@ -14,8 +14,8 @@ import torch
 
 from maskdiff.codes.windows import Windows
 from maskdiff.reconstructors import TransformerReconstructor
-from maskdiff.reconstructors.half_products import has_half_products
 from maskdiff.training.batches import ShuffledBatches
+from maskdiff.training.processor import has_half_products
 
 # Half of the tokens are hidden on average; gradients take twice the operations of the answers.
 _HIDDEN, _PASSES = 0.5, 3
