@@ -42,6 +42,17 @@ def test_many_wrong_cells_that_models_learned_from_are_not_taken_for_fine_ones()
     assert (chosen & ~wrong).sum() / chosen.sum() < 0.1
 
 
+def test_where_few_cells_are_wrong_the_middle_of_the_tail_is_fine():
+    rng, fine = np.random.default_rng(11), []
+    for seed in range(4):
+        log_odds, wrong = dirty(0.003, seed, shape=(12_000, 12))
+        rare = ~wrong[:, 4] & (rng.random(len(log_odds)) < 0.01)  # fine in this column, and unlikely
+        log_odds[rare, 4] = rng.normal(5.0, 0.8, int(rare.sum()))
+        chosen = reported(log_odds)
+        fine.append((chosen & ~wrong).sum() / chosen.sum())
+    assert np.mean(fine) < 0.15
+
+
 def test_wrong_cells_that_calibrate_hide_each_other_where_all_cells_count_as_fine():
     log_odds, wrong = dirty(0.02, seed=1)
     assert not CellCalibration.of(log_odds).select(log_odds, 0.1).any()

@@ -8,6 +8,7 @@ where most cells are fine, say how many fine cells to expect further out. N rows
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,12 @@ _START, _WIDTH, _BINS = 1.0, 6.0, 24
 _SLOWEST, _N_RATES, _DEVIATION = 0.75, 27, 0.2
 _FASTEST, _AT_ROWS = (0.9, 1.2), (1_000, 10_000)
 _ROUNDS = 200
+# How wrong cells may be spread over the bins: evenly, or the more the further out. A model that learned from many of
+# them finds them as unlikely as they are rare: where at least this share of the cells is wrong, also around the middle.
+_RAMP_B: FloatArray = np.arange(0.5, _BINS, dtype=np.float64)
+_SPREADS: tuple[FloatArray, ...] = (np.ones(_BINS), _RAMP_B)
+_MIDDLE_B: FloatArray = np.minimum(_RAMP_B, _BINS - _RAMP_B)
+_MANY = 0.01
 # Never fewer fine cells than this are expected, however odd a cell is.
 _LEAST_EXPECTED = 0.01
 # Where none was seen beyond the start of the tail, up to three may be expected there, with a confidence of 95%.
@@ -53,7 +60,11 @@ class CellTail:
         """
         fastest = np.interp(np.log(max(len(oddness), 1)), np.log(_AT_ROWS), _FASTEST)
         rates = np.linspace(_SLOWEST, fastest, _N_RATES)
-        return cls(oddness.size, *_fitted((oddness - _START).ravel(), rates))
+        beyond = (oddness - _START).ravel()
+        n_fine, rate = _fitted(beyond, rates, _SPREADS)
+        if (beyond > 0).sum() - n_fine >= _MANY * beyond.size:
+            n_fine, rate = _fitted(beyond, rates, (*_SPREADS, _MIDDLE_B))
+        return cls(oddness.size, n_fine, rate)
 
     def p_values(self, oddness: FloatArray) -> FloatArray:
         """Which share of the fine cells is expected to be at least this odd, (N, F); 1 up to one nat beyond the usual.
@@ -75,26 +86,25 @@ class CellTail:
         return reported(self.p_values(oddness), false_discovery_rate)
 
 
-def _fitted(beyond: FloatArray, rates_R: FloatArray) -> tuple[float, float]:
+def _fitted(beyond: FloatArray, rates_R: FloatArray, spreads: Sequence[FloatArray]) -> tuple[float, float]:
     """How many fine cells are beyond the start of the tail, at least three, and at which of these rates they fall."""
     edges = np.linspace(0.0, _WIDTH, _BINS + 1)
     counts_B = np.histogram(beyond, edges)[0]
     fine_RB = -np.diff(np.exp(-rates_R[:, None] * edges), axis=1)
-    weight_R, likelihood_R = _weights_of_fine(counts_B, fine_RB / fine_RB.sum(axis=1, keepdims=True))
+    weight_R, likelihood_R = _weights_of_fine(counts_B, fine_RB / fine_RB.sum(axis=1, keepdims=True), spreads)
     best = int(np.argmax(likelihood_R - 0.5 * (np.log(rates_R) / _DEVIATION) ** 2))
     n_fine = counts_B.sum() * weight_R[best] / fine_RB[best].sum()
     return max(_FEWEST_FINE, float(n_fine)), float(rates_R[best])
 
 
-def _weights_of_fine(counts_B: NDArray[np.int64], fine_RB: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The share of fine cells at each rate and the log-likelihood, each (R,); expectation maximisation.
+def _weights_of_fine(
+    counts_B: NDArray[np.int64], fine_RB: FloatArray, spreads: Sequence[FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """The share of fine cells at each rate and the log-likelihood, each (R,), given how wrong cells may be spread.
 
-    Wrong cells are spread evenly over the bins, the more the further out, or around the middle: a model that learned
-    from many of them does not find them impossible, only as unlikely as they are rare.
+    Expectation maximisation.
     """
-    ramp_B = np.arange(_BINS) + 0.5
-    shapes = (np.ones(_BINS), ramp_B, np.minimum(ramp_B, _BINS - ramp_B))
-    wrong = [np.broadcast_to(shape / shape.sum(), fine_RB.shape) for shape in shapes]
+    wrong = [np.broadcast_to(spread_B / spread_B.sum(), fine_RB.shape) for spread_B in spreads]
     parts_RCB = np.stack([fine_RB, *wrong], axis=1)
     weight_RC = np.full(parts_RCB.shape[:2], 1.0 / parts_RCB.shape[1])
     share_B = counts_B / max(int(counts_B.sum()), 1)
