@@ -119,6 +119,25 @@ def test_without_held_out_rows_no_held_out_loss_is_reported():
     assert [look.held_out_loss for look in looks] == [None]
 
 
+@pytest.mark.parametrize("average", [0.0, 0.99])
+def test_a_training_that_diverges_is_refused_and_says_what_to_change(average):
+    class Bursting(Listening):
+        def log_prob(self, views):
+            return super().log_prob(views) * math.inf
+
+    settings = Training(Steps(3), learning_rate=0.5, average=average)
+    with pytest.raises(SettingError, match=r"diverged.* learning_rate below 0\.5"):
+        train(
+            Bursting(),
+            random_codes(40, [3, 3]),
+            objective=Reconstruction(LEVELS),
+            schedule=Linear(),
+            settings=settings,
+            seed=0,
+            device=CPU,
+        )
+
+
 def test_averaged_weights_follow_the_path_and_forget_its_start():
     codes = random_codes(600, [2, 3])
     settings = {"stop": Steps(40), "learning_rate": 0.02, "weight_decay": 0.0}

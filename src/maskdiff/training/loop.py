@@ -18,6 +18,7 @@ from torch import Generator, Tensor, nn
 
 from maskdiff.codes import Codes
 from maskdiff.codes.windows import narrowed
+from maskdiff.errors import SettingError
 from maskdiff.masking import Schedule, as_rows
 from maskdiff.objectives import Objective
 from maskdiff.progress import Callback, Progress
@@ -113,7 +114,17 @@ def train(
                 if checkpoint is not None:
                     checkpoint.save(run, partial(state.to_tensors, step))
     optimiser.zero_grad(set_to_none=True)
+    _check_finite(trained, settings)
     return trained.eval().requires_grad_(False)
+
+
+def _check_finite(network: nn.Module, settings: Training) -> None:
+    """Refuse a network whose answers would all be NaN."""
+    if not all(weight.isfinite().all() for weight in network.parameters()):
+        raise SettingError(
+            f"training diverged: some weights are not finite. Use a learning_rate below {settings.learning_rate:g}, or "
+            "a longer warmup."
+        )
 
 
 @dataclass(frozen=True, eq=False)
