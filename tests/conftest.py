@@ -50,6 +50,12 @@ def browser() -> Iterator[object]:
         yield browser
 
 
+@pytest.fixture(scope="session")
+def usual_page(browser: object) -> object:
+    """The page that tests open one after the other, see `Visits`."""
+    return browser.new_context().new_page()  # type: ignore[attr-defined]
+
+
 @pytest.fixture
 def normal_rows() -> pd.DataFrame:
     """600 connections that keep the rules; a table of its own for each test."""

@@ -10,7 +10,7 @@ import pytest
 
 from maskdiff.client import Client
 
-from ...browsing import PATIENCE
+from ...browsing import Visits
 from ...conftest import make_connections
 from ..running import Running
 
@@ -39,25 +39,23 @@ def result(server: Running, table: Path) -> str:
 
 
 @pytest.fixture
-def visit(browser: Any, server: Running) -> Iterator[Callable[..., Any]]:
+def visit(browser: Any, usual_page: Any, server: Running) -> Iterator[Callable[..., Any]]:
     """Opens a view; fails if it requests anything elsewhere, or if there are errors in it."""
-    contexts: list[Any] = []
+    visits = Visits(browser, usual_page, WIDE)
     errors: list[str] = []
 
     def open_view(view: str = "", **settings: Any) -> Any:
-        context = browser.new_context(**{"viewport": WIDE, "accept_downloads": True, **settings})
-        contexts.append(context)
-        context.set_default_timeout(PATIENCE)
-        page = context.new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-        page.on("request", lambda one: one.url.startswith(server.url) or errors.append(f"requested {one.url}"))
+        listeners = {
+            "pageerror": lambda error: errors.append(str(error)),
+            "console": lambda message: errors.append(message.text) if message.type == "error" else None,
+            "request": lambda one: one.url.startswith(server.url) or errors.append(f"requested {one.url}"),
+        }
+        page = visits.page(listeners, **settings)
         page.goto(f"{server.url}/#/{view}")
         page.wait_for_selector("html[data-ready]")
         return page
 
     yield open_view
-    for context in contexts:
-        context.close()
+    visits.leave()
     usual = ("requested blob:", "Failed to load resource")  # a download, and what the service refuses
     assert [error for error in errors if not error.startswith(usual)] == []
