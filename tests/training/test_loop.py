@@ -9,12 +9,15 @@ from torch import nn
 
 from maskdiff.datasets import NoisyCopiesOracle, make_noisy_copies
 from maskdiff.errors import SettingError
-from maskdiff.masking import Cosine, Linear
+from maskdiff.masking import Cosine, Linear, as_rows
 from maskdiff.objectives import Diffusion, Reconstruction
 from maskdiff.probes import ProbeGrid
 from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor
 from maskdiff.score import score_cells
 from maskdiff.training import Epochs, HeldOutLoss, Steps, Training, train
+from maskdiff.training.batches import mask_rows
+from maskdiff.training.groups import ALONE
+from maskdiff.training.loop import _TrainingStep
 
 from ..handmade import codes_of, random_codes, schema_of
 
@@ -117,6 +120,32 @@ def test_without_held_out_rows_no_held_out_loss_is_reported():
     looks = []
     train_listening(random_codes(100, [2, 3]), settings=Training(Steps(5)), callback=looks.append)
     assert [look.held_out_loss for look in looks] == [None]
+
+
+def test_large_gradients_are_scaled_down_and_steps_without_a_finite_one_skipped():
+    class Steep(nn.Module):
+        """A slope of 100, and one batch in two with none that is finite."""
+
+        def __init__(self, every):
+            super().__init__()
+            self.number, self.every, self.seen = nn.Parameter(torch.zeros(())), every, 0
+
+        def log_prob(self, views):
+            self.seen += 1
+            slope = math.inf if self.seen % self.every == 0 else -100.0
+            return self.number * slope * torch.ones(views.n_rows, views.n_views, views.codes_BF.shape[1])
+
+    def trained(every, steps):
+        settings = Training(Steps(steps), learning_rate=0.1, average=0.0, clip=1.0)
+        given = {"objective": Reconstruction(LEVELS), "schedule": Linear(), "settings": settings, "seed": 0}
+        return float(train(Steep(every), random_codes(40, [3] * 4), device=CPU, **given).number.detach())
+
+    assert trained(every=2, steps=8) == pytest.approx(trained(every=99, steps=4))
+    network = Steep(every=99)
+    plain = torch.optim.SGD(network.parameters(), lr=1.0)
+    rows = mask_rows(as_rows(random_codes(40, [3] * 4)), Reconstruction(LEVELS), Linear(), torch.Generator())
+    _TrainingStep(network, plain, Reconstruction(LEVELS), Linear(), ALONE, clip=0.5)(rows)
+    assert abs(float(network.number.detach())) == pytest.approx(0.5, rel=1e-4)
 
 
 @pytest.mark.parametrize("average", [0.0, 0.99])

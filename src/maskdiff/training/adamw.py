@@ -15,13 +15,15 @@ _MOMENTS = ("exp_avg", "exp_avg_sq")
 class FusedAdamW:
     """The same steps, states and names as `torch.optim.AdamW(parameters, lr, weight_decay=..., fused=True)`.
 
-    A step that is recorded on a device reads the rate `lr` from a tensor there.
+    A step that is recorded on a device reads the rate `lr` from a tensor there. Where `found_inf` is 1, a step moves
+    nothing.
     """
 
     def __init__(self, parameters: Iterable[nn.Parameter], lr: float | Tensor, *, weight_decay: float) -> None:
         self.param_groups: list[dict[str, Any]] = [{"params": list(parameters), "lr": lr}]
         self.weight_decay = weight_decay
         self.state: dict[int, dict[str, Tensor]] = {}
+        self.found_inf: Tensor | None = None
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients."""
@@ -53,7 +55,10 @@ class FusedAdamW:
             weight_decay=self.weight_decay,
             eps=_EPSILON,
             maximize=False,
+            found_inf=self.found_inf,
         )
+        if self.found_inf is not None:
+            torch._foreach_sub_(steps, [self.found_inf] * len(steps))
 
     def state_dict(self) -> dict[str, Any]:
         """The state of each weight, by its number."""

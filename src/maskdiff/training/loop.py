@@ -92,7 +92,7 @@ def train(
         side_stream(device),
         _threads_for(network, device),
     ):
-        eager_step = _TrainingStep(network, optimiser, objective, schedule, group)
+        eager_step = _TrainingStep(network, optimiser, objective, schedule, group, settings.clip)
         take_step = eager_step if record is None else replay_packed(eager_step, record, codes, device)
         state = RunState(network, average, optimiser, batches, device, dropout)
         stored = None if checkpoint is None else checkpoint.load(run)
@@ -136,12 +136,23 @@ class _TrainingStep:
     objective: Objective
     schedule: Schedule
     group: Group
+    clip: float | None = None
 
     def __call__(self, batch: MaskedBatch) -> Tensor:
         self.optimiser.zero_grad(set_to_none=True)
         loss = self.group.backward(self.network, self._loss, batch)
-        self.optimiser.step()
+        if self.clip is None or self._clipped(self.clip):
+            self.optimiser.step()
         return loss
+
+    def _clipped(self, most: float) -> bool:
+        """Scale the gradients down to this norm; whether the step is to be taken."""
+        norm = nn.utils.clip_grad_norm_(self.network.parameters(), most)
+        if norm.device.type != "cuda" or not isinstance(self.optimiser, FusedAdamW):
+            return bool(norm.isfinite())
+        # A GPU is not waited for: its optimiser skips the step by itself.
+        self.optimiser.found_inf = norm.isfinite().logical_not().float()
+        return True
 
     def _loss(self, network: nn.Module, batch: MaskedBatch) -> Tensor:
         return batch_loss(network, batch, self.objective, self.schedule)

@@ -116,7 +116,8 @@ class Training(Parameters):
     With `warmup` above 0 the learning rate rises over that share of the steps, then falls along a cosine to nothing.
     Of token rows a batch holds at most about `batch_tokens` tokens (None: any number), and a pass shows one window of
     each row, so that neither a step nor a pass takes longer on long rows. With `orthogonal` above 0 the matrices inside
-    a transformer take orthogonal steps (Muon) of this many times the learning rate, in place of AdamW's.
+    a transformer take orthogonal steps (Muon) of this many times the learning rate, in place of AdamW's. Gradients with
+    a norm above `clip` are scaled down to it, and a step whose gradient is not finite is skipped (None: neither).
     """
 
     stop: StopRule = field(default_factory=Steps)
@@ -128,6 +129,7 @@ class Training(Parameters):
     warmup: float = 0.0
     batch_tokens: int | None = None
     orthogonal: float = 0.0
+    clip: float | None = None
 
     @property
     def tunes(self) -> bool:
@@ -147,6 +149,8 @@ class Training(Parameters):
             raise SettingError(f"warmup is a share of the steps, 0 <= warmup < 1; got {self.warmup}.")
         if not 0 <= self.orthogonal < math.inf:
             raise SettingError(f"orthogonal must be 0 (AdamW alone) or above; got {self.orthogonal}.")
+        if self.clip is not None and (self.clip <= 0 or self.orthogonal):
+            raise SettingError(f"clip must be None or above 0, and None with orthogonal steps; got {self}.")
         if self.batch_tokens is not None and self.batch_tokens < 1:
             raise SettingError(f"batch_tokens must be None or at least 1; got {self.batch_tokens}.")
         if min(self.batch_size, self.look_every) < 1 or self.learning_rate <= 0 or not 0 <= self.average < 1:
