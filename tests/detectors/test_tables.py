@@ -16,7 +16,6 @@ from sklearn.base import clone
 import maskdiff
 from maskdiff import Epochs, KernelReconstructor, MLPReconstructor, ProbeGrid, Steps, TableDetector, Training
 from maskdiff.datasets import NoisyCopiesOracle, make_noisy_copies
-from maskdiff.detectors import learning
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.errors import CalibrationError, SettingError
 from maskdiff.probes import PAPER_KERNEL_LEVELS, PAPER_LEVELS
@@ -267,16 +266,6 @@ def test_how_many_rows_are_left_out_may_be_decided_by_their_scores(normal_rows, 
     ahead = [d.anomaly_score(odd_rows).mean() - d.anomaly_score(normal_rows).mean() for d in (cleaned, misled)]
     assert ahead[0] > ahead[1]
     assert maskdiff.TableDetector.from_state(*cleaned.to_state()).contamination == "auto"
-
-
-def test_where_no_row_stands_out_the_oddest_of_a_first_model_are_left_out_all_the_same(
-    normal_rows, odd_rows, monkeypatch
-):
-    monkeypatch.setattr(learning, "odd_rows", lambda detector, batches, n_rows, callback: np.zeros(n_rows, bool))
-    auto = TableDetector("kernel", contamination="auto").fit(normal_rows)
-    share = TableDetector("kernel", contamination=0.05).fit(normal_rows)
-    np.testing.assert_array_equal(auto.anomaly_score(odd_rows), share.anomaly_score(odd_rows))
-    assert (auto.anomaly_score(odd_rows) != TableDetector("kernel").fit(normal_rows).anomaly_score(odd_rows)).any()
 
 
 def test_rows_left_out_of_learning_still_count_for_the_alarm_rate(normal_rows):

@@ -32,10 +32,6 @@ from maskdiff.reconstructors import abilities
 from maskdiff.training import CheckpointStore
 from maskdiff.training.side_by_side import side_by_side
 
-# With contamination="auto", the share of rows that is left out besides those that stand out. Odd rows that repeat do
-# not, but a model that learned from them still finds them odd. On clean rows little is lost by it.
-_TRIMMED = 0.05
-
 # The name of the source of evidence that every detector has.
 MAIN = "reconstructor"
 
@@ -186,10 +182,9 @@ class Learner(Efforts, Updates, Configured):
         with listening(self.progress) as callback:
             if self.contamination == AUTO:
                 codes = codes.take(np.flatnonzero(~odd_rows(self, batches, n_rows, callback)[split.train]))
-            if self.contamination:
+            elif self.contamination:
                 self._model(reconstructor, codes, shown, callback)
-                share = _TRIMMED if self.contamination == AUTO else float(self.contamination)
-                codes = self._without_oddest(codes, share, callback)
+                codes = self._without_oddest(codes, callback)
             learned = self._model(reconstructor, codes, shown, callback, checkpoint, looks=self.effort != FULL)
             if not leave_one_out:
                 self.kept_ = rows_kept(self, codes, tuning, calibration)
@@ -302,7 +297,7 @@ class Learner(Efforts, Updates, Configured):
             **({} if checkpoint is None else {"checkpoint": checkpoint}),
         )
 
-    def _without_oddest(self, codes: Codes, share: float, callback: Callback | None) -> Codes:
-        """The rows without this share of the oddest; rows that calibrate stay, so no alarm rate is broken."""
+    def _without_oddest(self, codes: Codes, callback: Callback | None) -> Codes:
+        """The rows without the share thought to be anomalies; rows that calibrate stay, so no alarm rate is broken."""
         score = self.evidence_.weigh(codes, stage="leaving the oddest rows out", callback=callback).score
-        return codes.take(np.flatnonzero(score <= np.quantile(score, 1 - share)))
+        return codes.take(np.flatnonzero(score <= np.quantile(score, 1 - float(self.contamination))))
