@@ -132,7 +132,7 @@ def _seconds(record: Record) -> str:
     return " + ".join(seconds(record[step]) for step in STEPS)
 
 
-def losses(table: pd.DataFrame) -> str:
+def losses(table: pd.DataFrame, note: str) -> str:
     """Networks trained with Eq. 8 and with Eq. 2, on every table that has both."""
     own = {metric: _values(table, metric, ("mean", "std")) for metric in METRICS}
     eq8, eq2 = "mlp-paper", "mlp-diffusion"
@@ -151,7 +151,7 @@ def losses(table: pd.DataFrame) -> str:
         'The paper remarks that Eq. 8 is "occasionally marginally better" than the diffusion loss, Eq. 2. The same '
         "network trained with each, all levels, 16 views, ROC / PR. Eq. 8 is ahead on "
         f"{ahead[0]} of {len(sets)} tables by ROC and on {ahead[1]} by PR, by {means[0]:+.2f} and {means[1]:+.2f} "
-        "points on average. Single levels and few views: [the benchmark](../benchmark.md#figures).",
+        f"points on average. Single levels and few views: [the benchmark](../benchmark.md#figures). {note}".rstrip(),
         grid(["set", "mlp-paper (Eq. 8)", "mlp-diffusion (Eq. 2)"], lines),
     )
 
@@ -178,5 +178,5 @@ def paper_page(records: RecordFolder) -> list[str]:
         *blocks,
         section("Why cells were not run", reasons.listed()),
         differences(table, records.differences),
-        losses(both[both["metric"].isin(METRICS)]),
+        losses(both[both["metric"].isin(METRICS)], records.note("diffusion")),
     ]
