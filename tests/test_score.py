@@ -10,9 +10,9 @@ from maskdiff.errors import SettingError
 from maskdiff.masking import Cosine, Linear, as_rows
 from maskdiff.probes import ProbeGrid
 from maskdiff.reconstructors import KernelReconstructor
-from maskdiff.score import AGGREGATES, CellScores, aggregate_named, score_cells
+from maskdiff.score import AGGREGATES, TOKENS_AT_ONCE, CellScores, aggregate_named, score_cells
 
-from .handmade import codes_of, random_codes, schema_of
+from .handmade import codes_of, random_codes, schema_of, windows_of
 from .scoring import CPU, LEVELS, fit_mlp, scores_of
 from .slow_equations import cell_contributions, expected_score, kernel_probability, row_score
 
@@ -307,3 +307,41 @@ def test_an_unseen_value_is_charged_at_least_its_columns_good_turing_mass():
     assert cells.surprise[0, 0] == pytest.approx(-math.log(1 / 100), rel=1e-5)  # the rarest seen one is rarer still
     assert cells.surprise[1, 1] == pytest.approx(-math.log(1 / 101), rel=1e-5)
     assert cells.surprise[0, 1] == pytest.approx(0.01, rel=1e-5)
+
+
+class CodeDependent:
+    """Answers that depend on the true code alone; remembers what it was asked for, and in how many threads."""
+
+    def __init__(self):
+        self.asked = []
+
+    def log_prob(self, views):
+        self.asked.append((torch.get_num_threads(), views.codes_BF.shape))
+        return -(views.codes_BF[:, None].float() + 1) * views.hidden
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_threads_share_token_rows_of_all_lengths(n_threads):
+    schema = schema_of(np.arange(5)[:, None])
+    lines = windows_of([[0, 1, 2], [4] * 7, [3], [1, 2, 3, 4], [2] * 9, []] * 2, schema)
+    asked, before = CodeDependent(), torch.get_num_threads()
+    torch.set_num_threads(n_threads)
+    try:
+        cells = score_cells(asked, lines, probes=ProbeGrid(LEVELS, 4), schedule=Linear())
+    finally:
+        torch.set_num_threads(before)
+    assert {n for n, _ in asked.asked} == {1}
+    assert sorted(width for _, (_, width) in asked.asked) == [1, 3, 4, 7, 9]
+    shown = np.where(cells.weight > 0, cells.surprise, 0)
+    np.testing.assert_allclose(shown, np.where(cells.weight > 0, lines.values + 1.0, 0), rtol=1e-6)
+
+
+def test_long_token_rows_are_probed_a_few_at_a_time():
+    schema = schema_of(np.arange(5)[:, None])
+    rng = np.random.default_rng(0)
+    lines = windows_of(rng.integers(0, 5, (100, 60)), schema)
+    asked = CodeDependent()
+    score_cells(asked, lines, probes=ProbeGrid(LEVELS, 50), schedule=Linear())
+    sizes = [n for _, (n, _) in asked.asked]
+    assert sum(sizes) == len(lines.distinct()[0])
+    assert max(sizes) * 60 * 50 * len(LEVELS) <= 2 * TOKENS_AT_ONCE

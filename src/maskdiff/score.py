@@ -24,7 +24,7 @@ from maskdiff.masking import RowBatch, Schedule, as_rows
 from maskdiff.probes import Masks, ProbeGrid
 from maskdiff.progress import Callback, Progress
 from maskdiff.reconstructors.base import Reconstructor, abilities
-from maskdiff.reconstructors.loops import one_by_one, pieces_in_threads
+from maskdiff.reconstructors.loops import runs_in_order, runs_in_threads, runs_of, runs_to_share
 from maskdiff.state import storable
 
 PROBABILITY_FLOOR = 1e-12
@@ -33,6 +33,8 @@ _MOST = 1e6
 # Cells of views at once: few enough to stay in a processor's cache, and more where rows would be too few to share their
 # masks. An accelerator is called less often: what a kernel counts for one row it counts for all.
 CELLS_AT_ONCE, MOST_CELLS_AT_ONCE, CELLS_ON_A_DEVICE = 1 << 21, 1 << 24, 1 << 27
+# Each token is a vector to a network; so few of them are shared evenly among threads.
+TOKENS_AT_ONCE = 1 << 15
 _FEWEST_AT_ONCE = 256
 # The places of a row's windows follow each other.
 _ROOM_FOR_STARTS = 32
@@ -189,25 +191,30 @@ def score_cells(
     able = abilities(reconstructor)
     charge_F = torch.from_numpy(codes.schema.unseen_charge).float().to(device)
     surprise, weight = np.zeros(distinct.values.shape), np.zeros(distinct.values.shape)
-    before = 0
+    masks: dict[int, Masks] = {}
+    lines_N, runs = np.empty(0, np.int64), []
     for width, lines in _by_width(distinct):
-        masks = probes.masks(width, schedule, per_level=able.uses_level, free_up_to=able.free_up_to)
+        masks[width] = probes.masks(width, schedule, per_level=able.uses_level, free_up_to=able.free_up_to)
+        n_cells, before = len(masks[width]) * max(width, 1), len(lines_N)
+        step = _rows_at_once(n_cells, codes, device) if cells_at_once is None else cells_at_once // n_cells
+        cut = runs_to_share if shares_rows(codes, device) else runs_of
+        runs += [slice(before + run.start, before + run.stop) for run in cut(len(lines), max(1, step))]
+        lines_N = np.concatenate([lines_N, lines])
 
-        def probe(run: slice, width: int = width, lines: NDArray[np.int64] = lines, masks: Masks = masks) -> None:
-            here = lines[run]
-            rows = as_rows(narrowed(distinct.take(here)), device=device, leave_one_out=leave_one_out)
-            rows = replace(rows, place_B=torch.from_numpy(places[here]).to(device))
-            part_surprise, part_weight = _probe(reconstructor, rows, masks, charge_F)
-            surprise[here, :width], weight[here, :width] = part_surprise.cpu().numpy(), part_weight.cpu().numpy()
+    def probe(run: slice) -> None:
+        here = lines_N[run]
+        part = narrowed(distinct.take(here))
+        width = part.values.shape[1]
+        rows = as_rows(part, device=device, leave_one_out=leave_one_out)
+        rows = replace(rows, place_B=torch.from_numpy(places[here]).to(device))
+        part_surprise, part_weight = _probe(reconstructor, rows, masks[width], charge_F)
+        surprise[here, :width], weight[here, :width] = part_surprise.cpu().numpy(), part_weight.cpu().numpy()
 
-        def report(n_lines: int, before: int = before) -> None:
-            if callback is not None:
-                callback(Progress(stage, before + n_lines, len(distinct)))
+    def report(n_lines: int) -> None:
+        if callback is not None:
+            callback(Progress(stage, n_lines, len(distinct)))
 
-        n_cells, side_by_side = len(masks) * max(width, 1), shares_rows(codes, device)
-        step = _rows_at_once(n_cells, device, side_by_side) if cells_at_once is None else cells_at_once // n_cells
-        (pieces_in_threads if side_by_side else one_by_one)(probe, len(lines), max(1, step), done=report)
-        before += len(lines)
+    (runs_in_threads if torch.device(device).type == "cpu" else runs_in_order)(probe, runs, done=report)
     cells = CellScores(with_excess(surprise[inverse], codes), weight[inverse])
     return _joined(cells, codes) if isinstance(codes, Windows) else cells
 
@@ -225,14 +232,16 @@ def _to_probe(codes: Codes, probes: ProbeGrid) -> tuple[Codes, NDArray[np.int64]
 
 
 def shares_rows(codes: Codes, device: Any) -> bool:
-    """Whether runs of rows are computed side by side: tables on a CPU. Tokens meet in products that can be shared."""
+    """Whether rows of one width are so many that they are shared among threads: those of tables, on a CPU."""
     return torch.device(device).type == "cpu" and not codes.is_tokens
 
 
-def _rows_at_once(cells: int, device: Any, side_by_side: bool) -> int:
+def _rows_at_once(cells: int, codes: Codes, device: Any) -> int:
     """How many rows of so many cells in all views are probed at once."""
-    if not side_by_side:
-        return max(1, (MOST_CELLS_AT_ONCE if torch.device(device).type == "cpu" else CELLS_ON_A_DEVICE) // cells)
+    if torch.device(device).type != "cpu":
+        return max(1, CELLS_ON_A_DEVICE // cells)
+    if codes.is_tokens:
+        return max(1, TOKENS_AT_ONCE // cells)
     # Enough rows to share their masks, where that does not take too much memory.
     return max(1, CELLS_AT_ONCE // cells, min(_FEWEST_AT_ONCE, MOST_CELLS_AT_ONCE // cells))
 

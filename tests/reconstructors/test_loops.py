@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from maskdiff.reconstructors.loops import in_threads, load_loops, passes_in_threads, pieces_in_threads
+from maskdiff.reconstructors.loops import in_threads, load_loops, passes_in_threads, runs_in_threads, runs_to_share
 
 
 @pytest.mark.parametrize(("n_rows", "n_threads"), [(0, 2), (1, 2), (7, 1), (7, 3)])
@@ -45,7 +45,7 @@ def test_pieces_are_all_rows_and_each_is_computed_by_one_thread(n_rows, step, n_
 
     try:
         torch.set_num_threads(n_threads)
-        pieces_in_threads(answer, n_rows, step, done=reported.append)
+        runs_in_threads(answer, runs_to_share(n_rows, step), done=reported.append)
         assert torch.get_num_threads() == n_threads
     finally:
         torch.set_num_threads(before)
@@ -67,7 +67,7 @@ def test_pieces_that_wait_are_not_begun_once_one_failed():
     try:
         torch.set_num_threads(2)
         with pytest.raises(ZeroDivisionError):
-            pieces_in_threads(answer, 10_000, 10)
+            runs_in_threads(answer, runs_to_share(10_000, 10))
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)

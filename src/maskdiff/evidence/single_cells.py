@@ -21,7 +21,7 @@ from maskdiff.masking import Schedule, as_rows
 from maskdiff.progress import Callback, Progress
 from maskdiff.reconstructors import Reconstructor, abilities
 from maskdiff.reconstructors.asked import log_odds_of
-from maskdiff.reconstructors.loops import one_by_one, passes_in_threads, pieces_in_threads
+from maskdiff.reconstructors.loops import passes_in_threads, runs_in_order, runs_in_threads, runs_of, runs_to_share
 from maskdiff.score import CELLS_ON_A_DEVICE, PROBABILITY_FLOOR, shares_rows, with_excess
 from maskdiff.state import check
 from maskdiff.state.tensors import Tensors, check_names, check_tensor
@@ -150,9 +150,12 @@ class SingleCells:
             if callback is not None:
                 callback(Progress(stage, n_rows, len(distinct)))
 
-        share = pieces_in_threads if shares_rows(codes, self.device) else one_by_one
         at_once = _CELLS_AT_ONCE if torch.device(self.device).type == "cpu" else CELLS_ON_A_DEVICE
-        share(ask_about, len(distinct), max(1, at_once // max(hidden_GF.numel(), 1)), done=report)
+        step = max(1, at_once // max(hidden_GF.numel(), 1))
+        if shares_rows(codes, self.device):
+            runs_in_threads(ask_about, runs_to_share(len(distinct), step), done=report)
+        else:
+            runs_in_order(ask_about, runs_of(len(distinct), step), done=report)
         return with_excess(answer[inverse], codes)
 
     def hidden_views(self, n_fields: int) -> Tensor:

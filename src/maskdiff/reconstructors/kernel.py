@@ -182,9 +182,8 @@ class KernelReconstructor(Parameters):
         answer.clamp_min_(_LEAST).log_()
         places_B = torch.from_numpy(own_B) if self.leave_one_out else None
         for b in np.flatnonzero(~answered_B).tolist():
-            answer[b] = self._from_agreements(views.rows(b, b + 1), None if places_B is None else places_B[b : b + 1])[
-                0
-            ]
+            own_1 = None if places_B is None else places_B[b : b + 1]
+            answer[b] = self._from_agreements(views.rows(b, b + 1), own_1)[0]
         return answer
 
     def _from_agreements(self, views: MaskedViews, own_B: Tensor | None = None) -> Tensor:

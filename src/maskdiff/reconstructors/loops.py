@@ -45,33 +45,48 @@ def passes_in_threads(answer: Callable[[slice], None], shape: tuple[int, ...]) -
     _run(answer, even_runs(n_rows, n_runs), min(torch.get_num_threads(), n_runs), None)
 
 
-def pieces_in_threads(
-    answer: Callable[[slice], None], n_rows: int, step: int, *, done: Callable[[int], None] | None = None
+def runs_in_threads(
+    answer: Callable[[slice], None], runs: list[slice], *, done: Callable[[int], None] | None = None
 ) -> None:
-    """Call `answer`, which uses torch, for runs of about `step` rows, each in a thread that computes alone.
+    """Call `answer`, which uses torch, for each run of rows, in threads that compute alone.
 
-    torch's own threads meet after every operation; where operations are short, they wait as long as they work. `done`
-    is told how many rows are answered, after each run.
+    torch's own threads meet after every operation; where operations are short, they wait as long as they work. They
+    take runs that are fewer than threads together, one after the other. `done` is told how many rows are answered,
+    after each run.
     """
     n_threads = torch.get_num_threads()
-    n_runs = max(-(-n_rows // step), 1)
-    if n_threads > 1 and n_rows >= _FEWEST_TO_SHARE:
-        n_runs = -(-n_runs // n_threads) * n_threads
-    if min(n_threads, n_runs) <= 1:
-        _run(answer, even_runs(n_rows, n_runs), 1, done)
+    if n_threads <= 1 or len(runs) < n_threads:
+        runs_in_order(answer, runs, done=done)
         return
     alone = partial(torch.set_num_threads, 1)
     try:
-        _run(answer, even_runs(n_rows, n_runs), min(n_threads, n_runs), done, starting=alone)
+        _run(answer, runs, n_threads, done, starting=alone)
     finally:  # what the last thread set holds for threads that others start
         torch.set_num_threads(n_threads)
 
 
-def one_by_one(
-    answer: Callable[[slice], None], n_rows: int, step: int, *, done: Callable[[int], None] | None = None
+def runs_in_order(
+    answer: Callable[[slice], None], runs: list[slice], *, done: Callable[[int], None] | None = None
 ) -> None:
-    """The same, one run of `step` rows after the other."""
-    _run(answer, [slice(at, min(at + step, n_rows)) for at in range(0, n_rows, step)], 1, done)
+    """The same, one run after the other."""
+    _run(answer, runs, 1, done)
+
+
+def runs_to_share(n_rows: int, step: int) -> list[slice]:
+    """Runs of about `step` rows, as many for each thread where rows are not few."""
+    n_threads, n_runs = torch.get_num_threads(), max(-(-n_rows // step), 1)
+    if n_threads > 1 and n_rows >= _FEWEST_TO_SHARE:
+        n_runs = -(-n_runs // n_threads) * n_threads
+    return even_runs(n_rows, n_runs)
+
+
+def runs_of(n_rows: int, step: int) -> list[slice]:
+    """Runs of `step` rows; the last may be shorter.
+
+    >>> runs_of(5, 2)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    return [slice(at, min(at + step, n_rows)) for at in range(0, n_rows, step)]
 
 
 def even_runs(n_rows: int, n_runs: int) -> list[slice]:

@@ -234,7 +234,7 @@ def cells_page(records: RecordFolder) -> list[str]:
         "rows, and the errors are in the others. Rows are found if they are alarms at 1% false alarms; the wrong cell "
         "is named first, or among the first three, in percent of the rows found (or of all rows with an error). The "
         "value is right if what was expected in the wrong cell is what stood there before, of the cells named first; "
-        f"of numbers, if it is the range that held them. All {number(seeds(found))} seeds together.",
+        f"of numbers, if it is the range that held them. All seeds together, mostly {number(seeds(found))}.",
         command(
             f"maskdiff bench cells --data DIR --seeds {seeds(found)} --out results/more/cells.jsonl",
             "maskdiff bench cells --sets my.csv --methods default,pairs --out my-cells.jsonl    # a table of your own",

@@ -150,7 +150,7 @@ def losses(table: pd.DataFrame, note: str) -> str:
         "The two losses",
         'The paper remarks that Eq. 8 is "occasionally marginally better" than the diffusion loss, Eq. 2. The same '
         "network trained with each, all levels, 16 views, ROC / PR. Eq. 8 is ahead on "
-        f"{ahead[0]} of {len(sets)} tables by ROC and on {ahead[1]} by PR, by {means[0]:+.2f} and {means[1]:+.2f} "
+        f"{ahead[0]} of {len(sets)} tables by ROC and on {ahead[1]} by PR, by {means[0]:+z.2f} and {means[1]:+z.2f} "
         f"points on average. Single levels and few views: [the benchmark](../benchmark.md#figures). {note}".rstrip(),
         grid(["set", "mlp-paper (Eq. 8)", "mlp-diffusion (Eq. 2)"], lines),
     )
