@@ -1,7 +1,7 @@
 # Each verb sets up what it needs: a virtual environment in .venv, made once and again when the pins change.
 
 PYTHON ?= python3
-WORKERS ?= 2
+WORKERS ?= 3
 DATA ?= $(MASKDIFF_DATA)
 ARGS ?=
 
@@ -23,9 +23,10 @@ install: $(STAMP) ## create .venv and install maskdiff with its development tool
 demo: $(STAMP) ## generate claims, find the odd ones, then learn from normal ones; with reasons
 	$(BIN)/maskdiff demo $(ARGS)
 
-# One thread per worker: two workers with a torch pool each would fight over the same cores. A worker takes tests that
-# follow each other, so that fixtures of a module are mostly made once. Compiled files are kept even where that is
-# switched off: every worker and every command that a test starts would compile all modules anew.
+# One thread per worker: workers with a torch pool each would fight over the same cores. One worker more than there are
+# cores, since some tests wait for a browser, a service or another process. A worker takes tests that follow each other,
+# so that fixtures of a module are mostly made once. Compiled files are kept even where that is switched off: every
+# worker and every command that a test starts would compile all modules anew.
 PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 test: $(STAMP) $(AXE) ## run the tests, doctests and the code in README and docs (ARGS="-k word")
 	$(PYTEST) -n $(WORKERS) --dist worksteal --durations=25 -m "not ray" $(ARGS)
@@ -85,6 +86,8 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo 'maskdiff needs Python 3.11 or newer; name one with: make PYTHON=python3.11 ...' >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch==2.13.0
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,docs]"
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt torch==2.13.0
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable ".[dev,docs]"
+	@# pip would compile one file after the other, for over a minute. Templates among the files cannot be compiled.
+	-@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib >/dev/null
 	@touch $@
