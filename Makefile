@@ -1,7 +1,7 @@
 # Each verb sets up what it needs: a virtual environment in .venv, made once and again when the pins change.
 
 PYTHON ?= python3
-WORKERS ?= 3
+WORKERS ?= 2
 DATA ?= $(MASKDIFF_DATA)
 ARGS ?=
 
@@ -23,10 +23,10 @@ install: $(STAMP) ## create .venv and install maskdiff with its development tool
 demo: $(STAMP) ## generate claims, find the odd ones, then learn from normal ones; with reasons
 	$(BIN)/maskdiff demo $(ARGS)
 
-# One thread per worker: workers with a torch pool each would fight over the same cores. One worker more than there are
-# cores, since some tests wait for a browser, a service or another process. A worker takes tests that follow each other,
-# so that fixtures of a module are mostly made once. Compiled files are kept even where that is switched off: every
-# worker and every command that a test starts would compile all modules anew.
+# One thread per worker: two workers with a torch pool each would fight over the same cores; a third worker makes the
+# suite slower. A worker takes tests that follow each other, so that fixtures of a module are mostly made once. Compiled
+# files are kept even where that is switched off: every worker and every command that a test starts would compile all
+# modules anew.
 PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 test: $(STAMP) $(AXE) ## run the tests, doctests and the code in README and docs (ARGS="-k word")
 	$(PYTEST) -n $(WORKERS) --dist worksteal --durations=25 -m "not ray" $(ARGS)
@@ -57,7 +57,7 @@ browser: $(AXE) ## install Chromium for the browser tests where this machine all
 check: $(STAMP) docs ## ruff, mypy, who may import whom, spelling, and the guide
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict src
+	$(BIN)/mypy --strict --num-workers $(WORKERS) src
 	$(BIN)/lint-imports
 	$(BIN)/codespell
 
