@@ -149,6 +149,19 @@ def test_bad_lines_are_refused_by_number_or_skipped_and_counted(home, model, tmp
     assert len(pd.read_csv(tmp_path / "out.csv")) == 60
 
 
+@pytest.mark.parametrize(("command", "out"), [("find", "found.csv"), ("fit", "model")])
+def test_a_first_line_that_does_not_fit_is_refused_with_a_way_out_that_works(command, out, home, tmp_path):
+    lines = (home / "new.csv").read_text().splitlines()
+    (tmp_path / "rows.csv").write_text("\n".join(["60,9,normal,odd", *lines[1:]]))
+    refused = call(command, tmp_path / "rows.csv", "-o", tmp_path / out, "--reconstructor", "kernel")
+    assert refused.is_refusal
+    assert "line 1 has 4 cells, the next lines have 9 each. Remove it, or replace it" in refused.err
+    assert "--on-bad-lines" not in refused.err
+    (tmp_path / "rows.csv").write_text("\n".join(lines[1:]))
+    said = call(command, tmp_path / "rows.csv", "-o", tmp_path / out, "--reconstructor", "kernel")
+    assert said.status == 0, said.err
+
+
 def test_a_thousand_columns_are_no_trouble(tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.integers(0, 3, (20, 1000)), columns=[f"c{at}" for at in range(1000)])

@@ -260,9 +260,50 @@ def test_titles_above_the_header_are_left_out_with_a_notice(above, tmp_path):
     assert found.total == found.rows + found.comments + found.blank + 1
 
 
+@pytest.mark.parametrize("above", ["Report, of, May, 2024", "Report, May", "Sums,of,May,by,me"])
+def test_a_title_with_delimiters_is_no_header_where_a_header_follows(above, tmp_path):
+    path = csv_file(tmp_path, f"{above}\n{TABLE.replace(',', '.').replace(';', ',')}")
+    with pytest.warns(ReadingWarning, match=r"lines above the header left out: 1 \("):
+        assert texts(path).to_pydict() == {"day": [*"1234"], "sum": ["5.5", "7.25", "8.0", "9.5"], "by": [*"AABB"]}
+
+
 def test_a_bad_line_below_a_title_is_named_by_its_line(tmp_path):
     with pytest.warns(ReadingWarning), pytest.raises(BadLineError, match="line 8: 2 cells, where the header has 3"):
         texts(csv_file(tmp_path, f"Report\n\n{TABLE}5;6\n"))
+
+
+BELOW = "".join(f"{at},{at / 7:.2f},{'xy'[at % 2]},A\n" for at in range(30))
+ODD_FIRST = {
+    "30,3\n": "line 1 has 2 cells",
+    "Report of May\n": "line 1 has 1 cell",
+    "id,sum,kind,by,to\n": "line 1 has 5 cells",
+    "id,sum,kind,by,,\n": "line 1 has 6 cells",
+    "\n\n30,3\n": "line 3 has 2 cells",
+    "# made on Monday\n30,3\n": "line 2 has 2 cells",
+}
+
+
+@pytest.mark.filterwarnings("ignore::maskdiff.errors.ReadingWarning")
+@pytest.mark.parametrize("above", ODD_FIRST)
+@pytest.mark.parametrize("options", [{}, {"header": False}, {"header": True}, {"on_bad_lines": "skip"}])
+def test_a_first_line_unlike_all_others_is_the_one_that_is_named(above, options, tmp_path):
+    """To leave out lines of another width would leave out every row; to remove or replace the first line helps."""
+    path = csv_file(tmp_path, above + BELOW)
+    with pytest.raises(BadLineError, match=rf"first line.*{ODD_FIRST[above]}, the next lines have 4 each") as refused:
+        texts(path, **options)
+    assert "on_bad_lines" not in str(refused.value)
+    assert refused.value.setting is None
+    assert texts(csv_file(tmp_path, BELOW, "b.csv")).num_rows == 30
+    assert texts(csv_file(tmp_path, f"a,b,c,d\n{BELOW}", "c.csv")).column_names == [*"abcd"]
+
+
+def test_lines_are_bad_where_many_others_fit_the_first_one(tmp_path):
+    with pytest.raises(BadLineError, match=r"line 32: 4 cells, where the header has 2.*on_bad_lines"):
+        texts(csv_file(tmp_path, "a,b\n" + "1,2\n" * 30 + BELOW))
+    mostly = csv_file(tmp_path, f"a,b\n{BELOW}1,2\n", "mostly.csv")
+    with pytest.raises(BadLineError, match="first line does not fit"):
+        texts(mostly)
+    assert texts(mostly, on_bad_lines="skip").to_pylist() == [{"a": "1", "b": "2"}]  # as was asked for
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,8 @@ class DelimitedRows:
             except pa.ArrowInvalid as error:
                 raise self._bad_line(bad, error) from error
             skipped.total = stream.line_ends.lines
+        if bad and not skipped.rows and self.layout.odd_first is not None:
+            raise self.layout.odd_first.error(self.name)  # with all lines left out nothing was read
         for row in bad:
             skipped.add(self._described(row, place=self._place(row) if not skipped.lines else ""))
         headers = int(self.layout.header) + skipped.headers
@@ -113,6 +115,8 @@ class DelimitedRows:
     # Bad lines -------------------------------------------------------------------------------------------------------
 
     def _bad_line(self, bad: list[pacsv.InvalidRow], error: pa.ArrowInvalid) -> BadLineError:
+        if bad and self.layout.odd_first is not None:
+            return self.layout.odd_first.error(self.name)
         if bad:
             return bad_line(self._described(bad[-1], self._place(bad[-1])))
         if "straddl" in str(error):

@@ -15,14 +15,14 @@ from itertools import islice
 from typing import Any
 
 from maskdiff.errors import BadLineError, EmptyTableError, ReadingWarning
+from maskdiff.io.csv_first_line import OddFirstLine, odd_first_line
 from maskdiff.io.csv_quotes import glues_lines
-from maskdiff.io.header import FEWEST_BELOW, looks_like_data, title_rows
+from maskdiff.io.header import FEWEST_BELOW, is_title, looks_like_data, title_rows, usual_width
 from maskdiff.io.rows import AUTO, ReadOptions
 
 DELIMITERS = (",", ";", "\t", "|")
 _ROWS_TO_LOOK_AT = 20
 _ROWS_BELOW = 200
-_NEARLY_ALL = 0.9
 _LONGEST_TITLE = 40
 _SEPARATOR = re.compile(r'^"?sep=(.)"?$', re.IGNORECASE)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
@@ -35,7 +35,8 @@ csv.field_size_limit(1 << 30)
 class CsvLayout:
     """`above` lines are no rows and stand before the header; without a `quote` nothing encloses cells.
 
-    So many columns are `unnamed` because nearly all rows have more cells than the header.
+    So many columns are `unnamed` because nearly all rows have more cells than the header. An `odd_first` line has
+    another number of cells than nearly all rows, and nothing tells what they hold.
     """
 
     delimiter: str
@@ -45,6 +46,7 @@ class CsvLayout:
     header: bool = True
     names: tuple[str, ...] = ()
     unnamed: int = 0
+    odd_first: OddFirstLine | None = None
 
     def records(self, text: Iterable[str], name: str) -> Iterator[tuple[int, list[str]]]:
         """Rows of cells that are not blank, each with the number of its first line."""
@@ -85,11 +87,14 @@ def find_layout(text: str, name: str, reading: ReadOptions, *, complete: bool) -
     if comments:
         _warn(f"{name}: comment lines above the header left out: {comments}.")
     titles = title_rows(first) if reading.header is not False else 0
+    if not titles and reading.header is None:
+        titles = int(is_title(first))
     if titles:
         shown = " ".join(cell for cell in first[0] if cell.strip())[:_LONGEST_TITLE]
         _warn(f"{name}: lines above the header left out: {titles} ({shown}).")
         layout = replace(layout, above=records[titles][0] - 1, comments=comments + titles)
-    return _with_names(layout, first[titles:], name, reading)
+    layout = _with_names(layout, first[titles:], name, reading)
+    return layout if layout.unnamed else replace(layout, odd_first=odd_first_line(records[titles:]))
 
 
 def _with_names(layout: CsvLayout, first: list[list[str]], name: str, reading: ReadOptions) -> CsvLayout:
@@ -117,12 +122,13 @@ def _unnamed_columns(width: int, below: list[list[str]]) -> tuple[int, bool]:
 
     Some programs end each row, but not the header, with a delimiter; R does not name the column of row names.
     """
-    widest, rows = max(Counter(map(len, below)).items(), key=lambda found: found[1], default=(width, 0))
-    if widest <= width or rows < _NEARLY_ALL * len(below):
+    usual = usual_width(below)
+    if usual is None or usual <= width:
         return 0, True
     if not any(cell.strip() for row in below for cell in row[width:]):
-        return widest - width, True
-    return (1, False) if widest == width + 1 and rows >= FEWEST_BELOW else (0, True)
+        return usual - width, True
+    rows = sum(len(row) == usual for row in below)
+    return (1, False) if usual == width + 1 and rows >= FEWEST_BELOW else (0, True)
 
 
 def _warn(message: str, setting: str | None = None) -> None:

@@ -10,6 +10,7 @@ from maskdiff.encoders.table.cells import parse_number
 
 # So many rows are needed to compare the first one with.
 FEWEST_BELOW = 3
+_NEARLY_ALL = 0.9
 # A value in so many of the rows below is no name.
 _OFTEN = 0.05
 # The share of different values up to which the values of a column are said to repeat.
@@ -32,6 +33,27 @@ def title_rows(rows: list[list[str]]) -> int:
     if typical < _NARROWEST_BELOW_TITLES or not _names_columns(rows[header], rows[header + 1 :]):
         return 0
     return header
+
+
+def is_title(rows: list[list[str]]) -> bool:
+    """Whether the first row is a title that fills many cells: those below have another number, and begin with a header.
+
+    >>> is_title([["Sums", " May", " 7"], ["day", "sum", "by", "to"], *[["1", "5", "A", "B"]] * 3])
+    True
+    """
+    if len(rows) < 2 or len(rows[0]) == len(rows[1]) or len(rows[1]) != usual_width(rows[1:]):
+        return False
+    return all(cell.strip() for cell in rows[1]) and _names_columns(rows[1], rows[2:])
+
+
+def usual_width(rows: list[list[str]]) -> int | None:
+    """How many cells nearly all rows have; None where they differ.
+
+    >>> usual_width([["1", "a"], ["2", "b"]]), usual_width([["1", "a"], ["2"]])
+    (2, None)
+    """
+    widths = Counter(map(len, rows)).most_common(1)
+    return next((width for width, number in widths if number >= _NEARLY_ALL * len(rows)), None)
 
 
 def _names_columns(first: list[str], below: list[list[str]]) -> bool:
