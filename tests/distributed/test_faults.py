@@ -10,10 +10,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from threading import Event, Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,8 +20,8 @@ import pandas as pd
 import pytest
 
 from maskdiff.distributed import ClusterOptions, score_files
-from maskdiff.distributed.attempts import Attempts
 from maskdiff.distributed.file_scoring import ScoreFiles
+from maskdiff.distributed.manifest import FOLDER
 from maskdiff.distributed.places import Place
 from maskdiff.errors import MaskdiffError
 from maskdiff.jobs import ScoreOptions
@@ -30,6 +29,7 @@ from maskdiff.progress import Progress
 
 from ..cli.running import environment
 from .conftest import N_FILES, odd_connections
+from .killing import killing_who_begins, processes
 
 ROWS, MANY = 4000, 10
 REASONS = ScoreOptions(explain=3)
@@ -49,19 +49,6 @@ def repeat_file(folder: Path, numbers: range) -> None:
     """The first file once more under each of these numbers."""
     for number in numbers:
         os.link(folder / "rows0.parquet", folder / f"rows{number}.parquet")
-
-
-def processes(text: str) -> list[int]:
-    """The processes with this text in their command line, this one not among them."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:  # it has ended
-            continue
-        if text in line and int(path.parent.name) != os.getpid():
-            found.append(int(path.parent.name))
-    return found
 
 
 def check_complete(out: Path, n_files: int = MANY) -> None:
@@ -89,30 +76,16 @@ def test_a_killed_worker_loses_nothing(cluster, model, many, tmp_path) -> None:
 
 def test_a_file_that_ends_every_worker_is_given_up(cluster, model, many, tmp_path) -> None:
     """Two files in two bundles; whoever begins the first one is killed."""
-    out, done, noted = Place.of(tmp_path / "out"), Event(), list[str]()
-    note = Path(Attempts(out, "rows0.parquet").place.path)
-    note.unlink()
-
-    def kill() -> None:
-        while not done.wait(0.005):
-            with suppress(FileNotFoundError):
-                if (text := note.read_text()) not in noted:
-                    noted.append(text)
-                    os.kill(processes("ray::MapWorker(MapBatches(FileScorer))")[0], signal.SIGKILL)
-
+    out = Place.of(tmp_path / "out")
     one = ClusterOptions(workers=1)
     job = ScoreFiles(model, f"{many}/rows[01].parquet", out.path, REASONS, one, None, None)
     job.job = replace(job.job, attempts=1)
-    killing = Thread(target=kill)
-    killing.start()
-    try:
-        with pytest.raises(MaskdiffError, match=r"1 of 2 files.*rows0\.parquet: one worker after the other died"):
-            job.run()
-    finally:
-        done.set()
-        killing.join()
+    with (
+        killing_who_begins("rows0.parquet", out / FOLDER, "ray::MapWorker(MapBatches(FileScorer))") as noted,
+        pytest.raises(MaskdiffError, match=r"1 of 2 files.*rows0\.parquet: one worker after the other died"),
+    ):
+        job.run()
     assert noted == ["{}", '{"rows0.parquet": 1}']  # the first worker notes that it began, the second what
-    assert not note.exists()
     assert [path.name for path in (tmp_path / "out").glob("*.parquet")] == ["rows1.parquet"]
 
 

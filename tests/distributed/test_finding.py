@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 import pytest
 
 from maskdiff import TableDetector
-from maskdiff.distributed import ClusterOptions, find_files
+from maskdiff.distributed import ClusterOptions, find_files, finding
+from maskdiff.distributed.attempts import begun_beside
+from maskdiff.distributed.learning import LearnJob
+from maskdiff.errors import InputError
 from maskdiff.jobs import Checkpoints, FindOutput, find_file
 
 from ..conftest import make_connections
+from .killing import killing_who_begins, make_endless
 
 TINY = ClusterOptions(part_bytes=2000)
 
@@ -59,3 +65,18 @@ def test_workers_train_and_score(cluster, files, tmp_path) -> None:
     said = call("find", files, "-o", tmp_path / "found.csv", *flags)
     assert said.status == 0, said.err
     assert set(pd.read_csv(tmp_path / "found.csv")["row"]) == {4, 72, 701, 702, 1300, 1800}
+
+
+def test_a_file_that_ends_every_worker_is_named_and_no_rows_are_written(cluster, files, tmp_path, monkeypatch) -> None:
+    out, one = tmp_path / "found.csv", ClusterOptions(cpus=2)  # room for one worker
+    monkeypatch.setattr(finding, "LearnJob", partial(LearnJob, attempts=1))
+    make_endless(files / "b.csv", finding, monkeypatch)
+    with begun_beside(out) as begun:
+        pass
+    with (
+        killing_who_begins("b.csv.parquet", begun, "ray::MapBatches(CountStep)") as noted,
+        pytest.raises(InputError, match=r"1 of 3 files.*b\.csv: one worker after the other died.*mend these"),
+    ):
+        find_files(str(files), str(out), detector=TableDetector("kernel", progress=False), cluster=one)
+    assert noted == ["{}", '{"b.csv.parquet": 1}']
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]

@@ -7,7 +7,9 @@ import signal
 import threading
 import time
 import warnings
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,13 +18,17 @@ import pytest
 
 from maskdiff import SequenceDetector, TableDetector, TableEncoder, load
 from maskdiff.codes.hashes import numbers_hashed
-from maskdiff.distributed import ClusterOptions, fit_files
+from maskdiff.distributed import ClusterOptions, fit_files, fitting
+from maskdiff.distributed.attempts import begun_beside
 from maskdiff.distributed.fitting import Gathering
+from maskdiff.distributed.learning import LearnJob
+from maskdiff.distributed.places import Place
 from maskdiff.errors import EmptyTableError, InputError, UnknownColumnError
 from maskdiff.jobs import ColumnOptions, Labels, fit_file
 
 from ..conftest import make_connections
 from .conftest import stand_in
+from .killing import killing_who_begins, make_endless, processes
 
 TINY = ClusterOptions(part_bytes=2000)
 
@@ -43,8 +49,13 @@ def many(tmp_path: Path) -> Path:
     return write_parts(tmp_path / "in", rows)
 
 
+def gathering(rows: str, detector: TableDetector, cluster: ClusterOptions = TINY, ray: Any = None) -> Gathering:
+    begun = Place.of(Path(rows).parent / "begun")
+    return Gathering(ray or stand_in(), rows, begun, detector, None, None, None, cluster, None)
+
+
 def gather(rows: str, detector: TableDetector, sample: int):
-    return Gathering(stand_in(), rows, detector, None, None, None, TINY, None).run(sample)
+    return gathering(rows, detector).run(sample)
 
 
 def test_what_fits_gives_the_model_of_one_machine(without_ray, many, tmp_path) -> None:
@@ -77,9 +88,7 @@ def test_the_sample_is_the_same_however_files_are_cut(without_ray, many) -> None
     expected = whole[numbers_hashed(0, 2000, 3) <= np.uint64(int(500 / 2000 * 2**64))]
     table, _, _ = gather(str(many), TableDetector("kernel", seed=3), sample=500)
     assert table.column("amount").to_pylist() == expected["amount"].tolist()
-    again, _, _ = Gathering(
-        stand_in(), str(many), TableDetector("kernel", seed=3), None, None, None, ClusterOptions(), None
-    ).run(500)
+    again, _, _ = gathering(str(many), TableDetector("kernel", seed=3), ClusterOptions()).run(500)
     assert again.equals(table)
 
 
@@ -145,10 +154,23 @@ def test_a_damaged_file_is_named(without_ray, many, tmp_path) -> None:
         fit_files(str(many), tmp_path / "model", detector=TableDetector("kernel"))
 
 
+def test_a_file_that_ends_every_worker_is_named_and_nothing_is_learned(cluster, many, tmp_path, monkeypatch) -> None:
+    out, one = tmp_path / "model", ClusterOptions(cpus=2)  # room for one worker
+    monkeypatch.setattr(fitting, "LearnJob", partial(LearnJob, attempts=1))
+    make_endless(many / "part1.parquet", fitting, monkeypatch)
+    with begun_beside(out) as begun:
+        pass
+    with (
+        killing_who_begins("part1.parquet", begun, "ray::MapBatches(ColumnsStep)") as noted,
+        pytest.raises(InputError, match=r"1 of 4 files.*part1\.parquet: one worker after the other died.*mend these"),
+    ):
+        fit_files(str(many), out, detector=TableDetector("kernel"), cluster=one)
+    assert noted == ["{}", '{"part1.parquet": 1}']
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
 def test_a_worker_killed_while_training_goes_on_from_the_checkpoint(cluster, many, tmp_path) -> None:
     from maskdiff import MLPReconstructor, Steps, Training
-
-    from .test_faults import processes
 
     out, killed = tmp_path / "model", list[int]()
     checkpoint = Path(f"{out}.checkpoint")

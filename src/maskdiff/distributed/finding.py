@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from maskdiff.codes import BoolArray, FloatArray
 from maskdiff.detectors.finding.cross_fit import CrossFit, rows_chosen
+from maskdiff.distributed.attempts import begun_beside
 from maskdiff.distributed.cluster import ClusterOptions, connected
 from maskdiff.distributed.learning import LearnJob, PartFindings, Step
 from maskdiff.distributed.model_bytes import held_value
 from maskdiff.distributed.parts import cut_into_parts
-from maskdiff.distributed.places import list_files
+from maskdiff.distributed.places import Place, list_files
 from maskdiff.distributed.reading import each_part
 from maskdiff.errors import InputError, MaskdiffWarning
 from maskdiff.io.inputs import input_files
@@ -44,10 +45,10 @@ def find_files(
     here, from a few numbers for each row.
     """
     cluster = cluster or ClusterOptions()
-    with connected(cluster) as ray:
+    with begun_beside(out) as begun, connected(cluster) as ray:
 
         def engine(file: RowFile) -> ClusterFolds:
-            return ClusterFolds(ray, rows, file.schema, reading or ReadOptions(), cluster)
+            return ClusterFolds(ray, rows, begun, file.schema, reading or ReadOptions(), cluster)
 
         return find_file(rows, out, reading=reading, engine=engine, **settings)
 
@@ -55,8 +56,10 @@ def find_files(
 class ClusterFolds:
     """Makes the models of all folds on a cluster: `LearnFolds`."""
 
-    def __init__(self, ray: Any, rows: str, schema: pa.Schema, reading: ReadOptions, cluster: ClusterOptions) -> None:
-        self.ray, self.reading, self.cluster, self.schema = ray, reading, cluster, schema
+    def __init__(
+        self, ray: Any, rows: str, begun: Place, schema: pa.Schema, reading: ReadOptions, cluster: ClusterOptions
+    ) -> None:
+        self.ray, self.begun, self.reading, self.cluster, self.schema = ray, begun, reading, cluster, schema
         order = {path: at for at, path in enumerate(map(os.path.abspath, input_files(rows)))}
         files = sorted(list_files(rows), key=lambda file: order[file.place.path])
         self.parts = [part for file in files for part in cut_into_parts(file, cluster.part_bytes)]
@@ -75,7 +78,7 @@ class ClusterFolds:
         """See `CrossFit.learn`; the rows that may be learned from are collected by the workers."""
         sent = copy.copy(detector)
         sent.progress = False
-        job = LearnJob(sent, self.reading, schema=self.schema)
+        job = LearnJob(sent, self.begun, self.reading, schema=self.schema)
         if self.firsts is None:
             counts = [found.rows for found in each_part(self.ray, CountStep(job), self.parts, self.cluster)]
             self.firsts = np.cumsum([0, *counts]).tolist()[:-1]

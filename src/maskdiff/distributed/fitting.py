@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from maskdiff.detectors import Detector, TableDetector, TokenDetector
 from maskdiff.detectors.table_reading import OtherRows
+from maskdiff.distributed.attempts import begun_beside
 from maskdiff.distributed.cluster import ClusterOptions, connected
 from maskdiff.distributed.learning import ColumnsStep, GatherStep, LearnJob, LookStep, PartFindings, Step
 from maskdiff.distributed.model_bytes import detector_of, model_bytes
@@ -71,8 +72,8 @@ def fit_files(
     if not resume:
         checkpoint.done()
     cluster, fitted.progress = cluster or ClusterOptions(), False
-    with connected(cluster) as ray:
-        gathered = Gathering(ray, rows, fitted, columns, labels, reading, cluster, callback)
+    with begun_beside(out) as begun, connected(cluster) as ray:
+        gathered = Gathering(ray, rows, begun, fitted, columns, labels, reading, cluster, callback)
         table, others, n_rows = gathered.run(sample)
         content, caught = _train(ray, fitted, table, others, checkpoint, cluster)
     for warning in caught:
@@ -92,12 +93,13 @@ def _checkpoint(place: Place, seconds: float) -> Checkpoint:
 
 
 class Gathering:
-    """The files of a job, read by all workers."""
+    """The files of a job, read by all workers, which note in a folder what they begin."""
 
     def __init__(
         self,
         ray: Any,
         rows: str,
+        begun: Place,
         detector: Detector,
         columns: ColumnOptions | None,
         labels: Labels | None,
@@ -108,7 +110,7 @@ class Gathering:
         self.ray, self.rows, self.cluster, self.callback = ray, rows, cluster, callback
         assert isinstance(detector, TableDetector | TokenDetector)
         named = None if labels is None else (labels.column, tuple(map(str, labels.normal)))
-        self.job = LearnJob(detector, reading or ReadOptions(), named)
+        self.job = LearnJob(detector, begun, reading or ReadOptions(), named)
         self.columns, self.labels = columns, labels
         self.files = list_files(rows)
         self.parts = [part for file in self.files for part in cut_into_parts(file, cluster.part_bytes)]

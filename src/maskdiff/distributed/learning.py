@@ -20,8 +20,9 @@ import pyarrow as pa
 from maskdiff.codes import FloatArray
 from maskdiff.codes.hashes import numbers_hashed
 from maskdiff.detectors import TableDetector, TokenDetector
+from maskdiff.distributed.attempts import ATTEMPTS, Attempts
 from maskdiff.distributed.parts import FilePart
-from maskdiff.distributed.places import fetched
+from maskdiff.distributed.places import Place, fetched
 from maskdiff.distributed.worker import BUNDLE, record_errors
 from maskdiff.encoders.table.column_types.base import Found
 from maskdiff.encoders.table.recognition import TableRecognition
@@ -38,12 +39,17 @@ _ALL = 2**64
 
 @dataclass(frozen=True)
 class LearnJob:
-    """What all workers need: the detector, not yet fitted, how files are read, and the columns all of them have."""
+    """What all workers need: the detector, not yet fitted, how files are read, and the columns all of them have.
+
+    What is begun is noted in the folder `begun`: a part is given up once more than `attempts` workers died of it.
+    """
 
     detector: TableDetector | TokenDetector
+    begun: Place
     reading: ReadOptions = field(default_factory=ReadOptions)
     labels: tuple[str, tuple[str, ...]] | None = None
     schema: pa.Schema | None = None
+    attempts: int = ATTEMPTS
 
     @contextmanager
     def opened(self, part: FilePart) -> Iterator[RowFile]:
@@ -112,12 +118,24 @@ class Step:
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         """One row for each bundle, both ways as bytes."""
-        found = [[self.find(*one) for one in pickle.loads(bundle)] for bundle in batch[BUNDLE]]
+        found = [self.find_all(pickle.loads(bundle)) for bundle in batch[BUNDLE]]
         return {BUNDLE: np.array([pickle.dumps(one) for one in found], dtype=object)}
 
-    def find(self, number: int, part: FilePart) -> PartFindings:
+    def find_all(self, bundle: list[tuple[int, FilePart]]) -> list[PartFindings]:
+        """What there is to know about these parts, one after the other."""
+        attempts = Attempts(self.job.begun, bundle[0][1].name, self.job.attempts)
+        found = [self.find(number, part, attempts) for number, part in bundle]
+        attempts.close()
+        return found
+
+    def find(self, number: int, part: FilePart, attempts: Attempts) -> PartFindings:
         found = PartFindings(number, part)
-        with record_errors(found), warnings.catch_warnings(), self.job.opened(part) as rows:
+        with (
+            record_errors(found),
+            attempts.at(part.name),
+            warnings.catch_warnings(),
+            self.job.opened(part) as rows,
+        ):
             warnings.simplefilter("ignore", MaskdiffWarning)  # given once, where the model is made
             self.read(rows, found)
             found.skipped = rows.skipped

@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
@@ -52,6 +52,10 @@ class Place:
     def name(self) -> str:
         return self.path.rpartition("/")[2]
 
+    @property
+    def parent(self) -> Place:
+        return replace(self, path=self.path.rpartition("/")[0])
+
     def opened_store(self) -> tuple[Any, str]:
         """The file system, and the path in it."""
         import pyarrow as pa
@@ -83,6 +87,12 @@ class Place:
         system, path = self.opened_store()
         if system.get_file_info(path).is_file:
             system.delete_file(path)
+
+    def delete_folder(self) -> None:
+        """Remove the folder with all in it, as far as it is there and that is allowed."""
+        with suppress(OSError, InputError):
+            system, path = self.opened_store()
+            system.delete_dir(path)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import numpy as np
 
 from maskdiff.checks import CheckCounts
 from maskdiff.distributed.attempts import ATTEMPTS, Attempts
+from maskdiff.distributed.manifest import FOLDER
 from maskdiff.distributed.model_bytes import detector_of, held_value
 from maskdiff.distributed.parts import FilePart
 from maskdiff.distributed.places import Place, fetched, placed
@@ -104,23 +105,25 @@ class FileScorer:
 
     def score(self, bundle: list[FilePart]) -> BundleResult:
         """Score these parts, one after the other; a part that fails does not stop the others."""
-        done, attempts = BundleResult([]), Attempts(self.job.out, bundle[0].name, self.job.attempts)
+        done, attempts = BundleResult([]), Attempts(self.job.out / FOLDER, bundle[0].name, self.job.attempts)
         for part in bundle:
             # What is loaded on first use is in the time of the first part.
             result = PartResult(part, first_of_worker=self.n_scored == 0)
             self.n_scored += 1
             done.parts.append(result)
             began, began_busy = time.perf_counter(), time.process_time()
-            with record_errors(result), warnings.catch_warnings(record=True) as caught:
+            with (
+                record_errors(result),
+                warnings.catch_warnings(record=True) as caught,
+                attempts.at(part.name),
+            ):
                 warnings.simplefilter("always", MaskdiffWarning)
                 warnings.simplefilter("ignore", NoEvidenceWarning)
-                attempts.begin(part.name)
                 counts = self._score_part(part, result)
                 if done.counts is None:
                     done.counts = counts
                 else:
                     done.counts.merge(counts)
-            attempts.end(part.name)
             result.notes = [str(one.message) for one in caught if isinstance(one.message, MaskdiffWarning)]
             result.seconds = time.perf_counter() - began
             result.processor_seconds = time.process_time() - began_busy
