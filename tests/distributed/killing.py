@@ -44,10 +44,10 @@ def killing_who_begins(name: str, begun: Place, does: str) -> Iterator[list[str]
 
     def kill() -> None:
         while not done.wait(0.005):
-            with suppress(FileNotFoundError):
-                if (text := note.read_text()) not in noted:
+            with suppress(FileNotFoundError, ProcessLookupError):
+                if (text := note.read_text()) not in noted and (found := processes(does)):
+                    os.kill(found[0], signal.SIGKILL)
                     noted.append(text)
-                    os.kill(processes(does)[0], signal.SIGKILL)
 
     killing = Thread(target=kill)
     killing.start()

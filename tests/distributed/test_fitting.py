@@ -156,7 +156,7 @@ def test_a_damaged_file_is_named(without_ray, many, tmp_path) -> None:
 
 def test_a_file_that_ends_every_worker_is_named_and_nothing_is_learned(cluster, many, tmp_path, monkeypatch) -> None:
     out, one = tmp_path / "model", ClusterOptions(cpus=2)  # room for one worker
-    monkeypatch.setattr(fitting, "LearnJob", partial(LearnJob, attempts=1))
+    monkeypatch.setattr(fitting, "LearnJob", partial(LearnJob, attempts=0))
     make_endless(many / "part1.parquet", fitting, monkeypatch)
     with begun_beside(out) as begun:
         pass
@@ -165,7 +165,7 @@ def test_a_file_that_ends_every_worker_is_named_and_nothing_is_learned(cluster, 
         pytest.raises(InputError, match=r"1 of 4 files.*part1\.parquet: one worker after the other died.*mend these"),
     ):
         fit_files(str(many), out, detector=TableDetector("kernel"), cluster=one)
-    assert noted == ["{}", '{"part1.parquet": 1}']
+    assert noted == ["{}"]  # one worker was killed; the second gave it up
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
