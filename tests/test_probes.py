@@ -70,6 +70,24 @@ def test_fields_are_balanced_one_by_one_and_not_in_step():
     assert np.abs(correlations).max() < 5 / math.sqrt(1000)
 
 
+@given(n_fields=st.integers(21, 3000), beyond=st.integers(20, 200), views=st.integers(1, 20), levels=st.integers(1, 9))
+def test_long_rows_have_fewer_views_that_hide_about_as_many_cells(n_fields, beyond, views, levels):
+    grid = ProbeGrid(PAPER_LEVELS[:levels], views, fewer_views_beyond=beyond)
+    long = grid.for_fields(n_fields)
+    assert long.n_views == len(masks_of(grid, n_fields)) <= grid.n_views
+    if n_fields <= beyond:
+        assert long == grid
+        return
+    wanted = grid.n_views * beyond / n_fields
+    assert long.n_views >= min(3, grid.n_views)
+    assert long.n_views < max(1.5 * wanted + 1, 4)  # a whole number of views at each level
+    assert set(long.levels) <= set(grid.levels)
+
+
+def test_few_views_are_at_low_middle_and_high_levels():
+    assert ProbeGrid(fewer_views_beyond=1).for_fields(5000).levels == (0.2, 0.5, 0.8)
+
+
 # Independent ---------------------------------------------------------------------------------------------------------
 
 

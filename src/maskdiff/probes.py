@@ -9,7 +9,8 @@ Shapes: B rows, K views over all levels, F fields.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal
 
@@ -28,6 +29,8 @@ PAPER_KERNEL_LEVELS = (0.15, 0.30, 0.45, 0.60)
 _EXACT_LIMIT = 20
 # Beyond this the masks of a single row fill the memory.
 _MOST_VIEWS = 100_000
+# Rows of many fields have this many at least, so that they are seen at low, middle and high levels.
+_FEWEST_VIEWS = 3
 # Seeds are added and hashed in 64 bits.
 _SEEDS = 1 << 62
 
@@ -46,6 +49,10 @@ class ProbeGrid(Parameters):
     empty_views
         What a view that hides nothing counts for. "skip": nothing, it is left out of the average. "zero": zero
         surprise, as in the paper, so that a row which drew many such views gets a low score by luck.
+    fewer_views_beyond
+        Rows of more fields than this have fewer views, so that in all about as many cells are hidden as in a row of so
+        many: one view hides more of them. Views are taken from every level first, then whole levels are left out,
+        evenly; three views stay. None: rows of any length have all views.
     """
 
     levels: tuple[float, ...] = PAPER_LEVELS
@@ -53,6 +60,7 @@ class ProbeGrid(Parameters):
     design: Design = "balanced"
     empty_views: EmptyViews = "skip"
     seed: int = 0
+    fewer_views_beyond: int | None = None
 
     def __post_init__(self) -> None:
         levels = tuple(self.levels)
@@ -67,10 +75,26 @@ class ProbeGrid(Parameters):
             raise SettingError(f'design must be "independent", "balanced" or "exact"; got {self.design!r}.')
         if self.empty_views not in ("skip", "zero"):
             raise SettingError(f'empty_views must be "skip" or "zero"; got {self.empty_views!r}.')
+        if self.fewer_views_beyond is not None and not 1 <= self.fewer_views_beyond < _SEEDS:
+            raise SettingError(f"fewer_views_beyond must be None or at least 1; got {self.fewer_views_beyond}.")
 
     @property
     def n_views(self) -> int:
         return len(self.levels) * self.views_per_level
+
+    def for_fields(self, n_fields: int) -> ProbeGrid:
+        """The grid for rows of this many fields.
+
+        >>> grid = ProbeGrid((0.2, 0.4, 0.5, 0.6, 0.8), views_per_level=4, fewer_views_beyond=64)
+        >>> [grid.for_fields(n).n_views for n in (64, 128, 256, 2000)], grid.for_fields(2000).levels
+        ([20, 10, 5, 3], (0.2, 0.5, 0.8))
+        """
+        if self.fewer_views_beyond is None or n_fields <= self.fewer_views_beyond:
+            return self
+        n_views = max(min(_FEWEST_VIEWS, self.n_views), math.ceil(self.n_views * self.fewer_views_beyond / n_fields))
+        n_levels = min(len(self.levels), n_views)
+        levels = tuple(self.levels[(2 * n + 1) * len(self.levels) // (2 * n_levels)] for n in range(n_levels))
+        return replace(self, levels=levels, views_per_level=round(n_views / n_levels), fewer_views_beyond=None)
 
     def masks(self, n_fields: int, schedule: Schedule, *, per_level: bool, free_up_to: int = 0) -> Masks:
         """The masks for rows of this many fields.
@@ -78,8 +102,9 @@ class ProbeGrid(Parameters):
         `per_level` keeps the masks of each level apart (a reconstructor that reads the level needs that);
         `free_up_to` says up to how many fields a reconstructor answers all masks at no extra cost.
         """
-        rates = tuple(schedule.mask_rate(torch.tensor(self.levels, dtype=torch.float64)).tolist())
-        return _masks(self, n_fields, rates, per_level, free_up_to)
+        grid = self.for_fields(n_fields)
+        rates = tuple(schedule.mask_rate(torch.tensor(grid.levels, dtype=torch.float64)).tolist())
+        return _masks(grid, n_fields, rates, per_level, free_up_to)
 
 
 @lru_cache(maxsize=256)

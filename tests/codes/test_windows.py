@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from maskdiff.codes import Field, Schema
-from maskdiff.codes.windows import check_window, narrowed, ranges, window_starts
+from maskdiff.codes.windows import check_window, narrowed, ranges, window_spans
 from maskdiff.errors import SettingError
 
 from ..handmade import windows_of
@@ -24,12 +22,21 @@ def rows_of(lengths):
 @given(st.integers(0, 60), st.integers(1, 12), st.data())
 def test_windows_cover_a_row_from_its_first_to_its_last_token(length, max_length, data):
     overlap = data.draw(st.integers(0, max_length - 1))
-    row, starts = window_starts(np.array([length]), max_length=max_length, overlap=overlap)
+    row, starts, ends = window_spans(np.array([length]), max_length=max_length, overlap=overlap)
     assert not row.any()
-    covered = {position for start in starts for position in range(start, min(start + max_length, length))}
-    assert covered == set(range(length))
-    assert all(start + max_length <= length for start in starts) or length <= max_length
-    assert all(second + overlap <= first + max_length for first, second in pairwise(starts))
+    assert starts[0] == 0
+    assert ends[-1] == length
+    assert all(end - start <= max_length for start, end in zip(starts, ends, strict=True))
+    assert all(second + overlap <= end for second, end in zip(starts[1:], ends[:-1], strict=True))
+
+
+@given(st.integers(1, 2000), st.integers(1, 100), st.data())
+def test_windows_are_as_few_as_can_be_and_no_wider_than_their_overlap_needs(length, max_length, data):
+    overlap = data.draw(st.integers(0, max_length - 1))
+    _, starts, ends = window_spans(np.array([length]), max_length=max_length, overlap=overlap)
+    n, shared = len(starts), (len(starts) - 1) * overlap
+    assert n == 1 or (n - 1) * max_length - (n - 2) * overlap < length
+    assert all(n * (end - start) < length + shared + 8 * n for start, end in zip(starts, ends, strict=True))
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=5), st.integers(1, 9), st.data())
@@ -50,8 +57,8 @@ def test_every_token_counts_exactly_once(lengths, max_length, data):
 @given(st.lists(st.integers(0, 40), max_size=6), st.integers(1, 9), st.data())
 def test_rows_are_cut_each_as_if_it_were_alone(lengths, max_length, data):
     overlap = data.draw(st.integers(0, max_length - 1))
-    row, start = window_starts(np.array(lengths, dtype=np.int64), max_length=max_length, overlap=overlap)
-    alone = [window_starts(np.array([n]), max_length=max_length, overlap=overlap)[1].tolist() for n in lengths]
+    row, start, _ = window_spans(np.array(lengths, dtype=np.int64), max_length=max_length, overlap=overlap)
+    alone = [window_spans(np.array([n]), max_length=max_length, overlap=overlap)[1].tolist() for n in lengths]
     assert [start[row == number].tolist() for number in range(len(lengths))] == alone
     assert (np.diff(row) >= 0).all()
 

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -46,6 +47,11 @@ CASES = {
     "one group": (TextDetector, network(layers=1), {"aggregate": "log_mean_exp", "max_length": 16}),
     "level": (TextDetector, network(uses_level=True, positions="learned", cutoffs=(3,)), {"aggregate": "rms"}),
     "sequences": (SequenceDetector, network(), {"max_length": 12, "overlap": 5}),
+    "fewer views": (
+        SequenceDetector,
+        network(),
+        {"max_length": 30, "overlap": 3, "probes": replace(PROBES, fewer_views_beyond=7)},
+    ),
     "zero": (SequenceDetector, network(), {"probes": ProbeGrid((0.1, 0.5), 6, empty_views="zero"), "aggregate": "max"}),
 }
 

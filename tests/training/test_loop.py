@@ -87,6 +87,11 @@ def test_stop_rules_say_how_many_steps(stop, steps):
     assert len(network.shown) == steps
 
 
+@pytest.mark.parametrize(("n_rows", "batch_size", "steps"), [(3000, 64, 938), (400, 4, 1000), (1500, 8, 1500)])
+def test_long_rows_take_at_most_one_step_each_beyond_the_first_thousand(n_rows, batch_size, steps):
+    assert Steps(4500, most_epochs=20, most_per_row=1.0).steps(n_rows, batch_size) == steps
+
+
 def test_a_held_out_loss_that_no_longer_falls_ends_the_training():
     codes = random_codes(200, [2, 3])
     settings = Training(HeldOutLoss(patience=3, at_most=4000), learning_rate=0.5, average=0.0, look_every=5)

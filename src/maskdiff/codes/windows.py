@@ -97,35 +97,43 @@ def check_window(max_length: Any, overlap: Any) -> None:
         )
 
 
-def window_starts(
-    lengths: NDArray[np.int64], *, max_length: int, overlap: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The row of each window and its first token: a row's windows are spread evenly, from its beginning to its end.
+# Windows of few different widths are computed together.
+_WIDTH_STEP = 8
 
-    >>> window_starts(np.array([10, 5]), max_length=6, overlap=2)
-    (array([0, 0, 1]), array([0, 4, 0]))
+
+def window_spans(
+    lengths: NDArray[np.int64], *, max_length: int, overlap: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The row of each window, its first token, and its end: as few windows as cover a row, and these no wider than it
+    takes to overlap, up to a multiple of 8. They are spread evenly, from the row's beginning to its end.
+
+    >>> window_spans(np.array([10, 5]), max_length=6, overlap=2)
+    (array([0, 0, 1]), array([0, 4, 0]), array([ 6, 10,  5]))
+    >>> window_spans(np.array([300]), max_length=256, overlap=64)[1:]
+    (array([  0, 116]), array([184, 300]))
     """
-    beyond = np.maximum(lengths - max_length, 0)
-    n = -(-beyond // (max_length - overlap)) + 1
+    n = -(-np.maximum(lengths - max_length, 0) // (max_length - overlap)) + 1
+    needed = -(-(lengths + (n - 1) * overlap) // n)
+    width = np.minimum(-(-needed // _WIDTH_STEP) * _WIDTH_STEP, max_length)
     row = np.repeat(np.arange(len(lengths)), n)
-    rank = ranges(np.zeros_like(n), n)
-    return row, rank * beyond[row] // np.maximum(n[row] - 1, 1)
+    beyond = np.maximum(lengths - width, 0)[row]
+    start = ranges(np.zeros_like(n), n) * beyond // np.maximum(n[row] - 1, 1)
+    return row, start, np.minimum(start + width[row], lengths[row])
 
 
 def cut_rows(
     codes: NDArray[Any], lengths: NDArray[np.int64], schema: Schema, *, max_length: int, overlap: int
 ) -> Windows:
-    """Rows of codes as windows of one width; `codes` (T,) holds one row after the other, `lengths` (N,) how long."""
-    row, start = window_starts(lengths, max_length=max_length, overlap=overlap)
-    width = int(min(max(lengths.max(initial=0), 1), max_length))
-    real = np.arange(width) < (lengths[row] - start)[:, None]
+    """Rows of codes as windows; `codes` (T,) holds one row after the other, `lengths` (N,) how long they are."""
+    row, start, end = window_spans(lengths, max_length=max_length, overlap=overlap)
+    n_real = end - start
+    real = np.arange(max(n_real.max(initial=0), 1)) < n_real[:, None]
     # Padding has a code of its own beyond unseen, so that rows that differ never look alike.
     padding = int(schema.sizes[0]) + 1
     values = np.full(real.shape, padding, dtype=np.min_scalar_type(padding))
     first = np.cumsum(lengths) - lengths
-    n_real = real.sum(axis=1)
     values[real] = codes[ranges(first[row] + start, n_real)]
-    return Windows(values, schema, real, row=row, start=start, counted=_counted(row, start, start + n_real))
+    return Windows(values, schema, real, row=row, start=start, counted=_counted(row, start, end))
 
 
 def _counted(row: NDArray[np.int64], start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -29,7 +29,7 @@ class SequenceDetector(TokenDetector):
     separator : how to split rows that are strings: at " " or another separator, into characters with "", into the
         symbols of a molecule with "smiles".
     column : the column that holds the sequences, where rows come as a table.
-    max_length, overlap : longer rows are looked at in windows of this many symbols that overlap; every symbol counts
+    max_length, overlap : longer rows are looked at in windows of at most so many that overlap; every symbol counts
         once. None: 256 and 64.
     preset, probes, objective, schedule, aggregate, leave_out_labelled, effort, false_alarm_rate, device, seed,
         progress : as for TableDetector.

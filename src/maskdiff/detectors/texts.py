@@ -52,7 +52,7 @@ class TextDetector(TokenDetector):
         standard deviations of held-out normal texts, and the one that finds a text odder weighs more. It is stored in
         the model file. None: masked surprise alone.
     column : the column that holds the texts, where rows come as a table.
-    max_length, overlap : longer texts are looked at in windows of this many tokens that overlap; every token counts
+    max_length, overlap : longer texts are looked at in windows of at most so many that overlap; every token counts
         once. None: 256 and 64, or what the reconstructor can see. With preset="paper" texts are cut off after
         `max_length` tokens, as in the paper; a TruncatedWarning says how many were.
     aggregate : "auto": root mean square, since few odd words make a long text odd; each text is judged as if it held

@@ -63,7 +63,7 @@ class TokenDetector(Detector):
     _verdicts = TokenVerdicts
     _own_aggregates = (AUTO,)
     _presets: Presets = {  # noqa: RUF012
-        None: {"transformer": (TransformerReconstructor, ProbeGrid(PAPER_LEVELS, 4))},
+        None: {"transformer": (TransformerReconstructor, ProbeGrid(PAPER_LEVELS, 4, fewer_views_beyond=64))},
         "paper": {"transformer": (TransformerReconstructor.paper, ProbeGrid(PAPER_LEVELS, 24, "independent", "zero"))},
     }
 

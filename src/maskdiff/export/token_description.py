@@ -76,6 +76,7 @@ def _probes(source: MaskedSurprise) -> dict[str, Any]:
     return {
         "rates": rates,
         "views_per_level": probes.views_per_level,
+        "fewer_views_beyond": probes.fewer_views_beyond,
         "design": probes.design,
         "seed": probes.seed,
         "per_level": source.reconstructor.uses_level,

@@ -81,7 +81,7 @@ class TokenNetwork(nn.Module):
     # tells a copy what its dropout draws from.
     can_be_halved = False
     # How many tokens run through the network at once when scoring, and how many logits are held at once.
-    tokens_at_once = (1 << 13, 1 << 18)  # on a processor, on an accelerator
+    tokens_at_once = (1 << 11, 1 << 18)  # on a processor, whose cache holds so many, on an accelerator
     logits_at_once = (1 << 24, 1 << 28)
 
     def states(self, tokens: MaskedTokens) -> Tensor:

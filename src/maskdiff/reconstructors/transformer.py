@@ -198,7 +198,7 @@ class TransformerReconstructor(TokenReconstructor):
     cutoffs: tuple[int, ...] = (512, 2048, 8192)
     training: Training = field(
         default_factory=lambda: Training(
-            Steps(4500, most_epochs=20),
+            Steps(4500, most_epochs=20, most_per_row=1.0),
             batch_size=64,
             learning_rate=2e-3,
             look_every=250,

@@ -5,15 +5,16 @@ B rows, K views over all levels, F tokens.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .views import Masks
 
-_EXACT_LIMIT = 20
+_EXACT_LIMIT, _FEWEST_VIEWS = 20, 3
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class TokenGrid:
 
     rates: tuple[float, ...]
     views_per_level: int
+    fewer_views_beyond: int | None
     design: str
     seed: int
     per_level: bool
@@ -33,6 +35,19 @@ class TokenGrid:
 
     def masks(self, n_tokens: int) -> Masks:
         """The masks that all rows of this length share."""
+        return self._for_tokens(n_tokens)._masks(n_tokens)
+
+    def _for_tokens(self, n_tokens: int) -> TokenGrid:
+        """The grid for rows of so many tokens: long ones have fewer views."""
+        if self.fewer_views_beyond is None or n_tokens <= self.fewer_views_beyond:
+            return self
+        n_all = len(self.rates) * self.views_per_level
+        n_views = max(min(_FEWEST_VIEWS, n_all), math.ceil(n_all * self.fewer_views_beyond / n_tokens))
+        n_levels = min(len(self.rates), n_views)
+        rates = tuple(self.rates[(2 * n + 1) * len(self.rates) // (2 * n_levels)] for n in range(n_levels))
+        return replace(self, rates=rates, views_per_level=round(n_views / n_levels))
+
+    def _masks(self, n_tokens: int) -> Masks:
         rate_L = np.array(self.rates, dtype=np.float32)
         n_exact = 2**n_tokens * (len(rate_L) if self.per_level else 1) if n_tokens <= _EXACT_LIMIT else None
         if self.design == "exact" or (n_exact is not None and n_exact <= len(rate_L) * self.views_per_level):

@@ -14,6 +14,9 @@ import numpy as np
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 Cut = Callable[[Any], list[Any]]
 
+# Windows are this much wider than needed at most.
+_WIDTH_STEP = 8
+
 
 @dataclass(frozen=True)
 class Window:
@@ -45,8 +48,10 @@ class Alphabet:
         n = len(codes)
         beyond = max(n - self.max_length, 0)
         n_windows = -(-beyond // (self.max_length - self.overlap)) + 1 if n else 0
-        starts = [rank * beyond // max(n_windows - 1, 1) for rank in range(n_windows)]
-        ends = [min(start + self.max_length, n) for start in starts]
+        needed = -(-(n + (n_windows - 1) * self.overlap) // max(n_windows, 1))
+        width = min(-(-needed // _WIDTH_STEP) * _WIDTH_STEP, self.max_length)
+        starts = [rank * max(n - width, 0) // max(n_windows - 1, 1) for rank in range(n_windows)]
+        ends = [min(start + width, n) for start in starts]
         middles = [(start + end) // 2 for start, end in zip(starts[1:], ends[:-1], strict=True)]
         bounds = [0, *middles, n]
         for start, end, first, last in zip(starts, ends, bounds[:-1], bounds[1:], strict=False):

@@ -11,6 +11,9 @@ import numpy as np
 from maskdiff.errors import SettingError
 from maskdiff.state import Parameters, storable
 
+# Few long rows need as many steps as few short ones.
+_STEPS_IN_ANY_CASE = 1000
+
 
 @runtime_checkable
 class StopRule(Protocol):
@@ -45,16 +48,26 @@ class Steps(Parameters):
     """A number of steps, whatever the size of the table, but at most `most_epochs` passes over it.
 
     "20 epochs" is 28 steps on a thousand rows and 16,000 on half a million; a number of steps is one setting for all.
-    The second bound keeps the network from memorising a small table.
+    The second bound keeps the network from memorising a small table. A batch holds few long rows, so that passes over
+    them take many steps: `most_per_row` bounds these by the number of rows, beyond the first thousand (None: it does
+    not).
     """
 
     number: int = 1000
     most_epochs: int = 100
+    most_per_row: float | None = None
 
     ends_early: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        if self.most_per_row is not None and not 0 < self.most_per_row < math.inf:
+            raise SettingError(f"most_per_row must be None or above 0; got {self.most_per_row}.")
+
     def steps(self, n_rows: int, batch_size: int) -> int:
-        return min(self.number, math.ceil(self.most_epochs * n_rows / batch_size))
+        steps = min(self.number, math.ceil(self.most_epochs * n_rows / batch_size))
+        if self.most_per_row is None:
+            return steps
+        return min(steps, max(_STEPS_IN_ANY_CASE, math.ceil(self.most_per_row * n_rows)))
 
     def done(self, held_out_losses: list[float]) -> bool:
         return False

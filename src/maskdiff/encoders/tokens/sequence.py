@@ -24,7 +24,7 @@ class SequenceEncoder(TokenEncoder):
         atoms, bonds, branches and ring numbers of a molecule with "smiles". None: strings are refused, since a plain
         string among lists is nearly always a mistake.
     column : the column to read where rows come as a table.
-    max_length, overlap : rows with more symbols are encoded as windows of `max_length` that share `overlap` symbols.
+    max_length, overlap : rows with more symbols are encoded as windows of at most so many that share `overlap` symbols.
 
     A person reads the symbols of a row side by side; one below the other where some of them hold blanks.
 

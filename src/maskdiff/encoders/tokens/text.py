@@ -32,7 +32,7 @@ class TextEncoder(TokenEncoder):
     whole_vocabulary : whether tokens the normal texts did not hold have codes too. A model that was trained elsewhere
         knows them; one that only saw the normal texts does not, so they are *unseen* by default.
     column : the column to read where texts come as a table.
-    max_length, overlap : texts with more tokens are encoded as windows of `max_length` that share `overlap` tokens.
+    max_length, overlap : texts with more tokens are encoded as windows of at most so many that share `overlap` tokens.
     truncate : whether texts are cut off after `max_length` tokens instead, as in the paper; a TruncatedWarning says how
         many were.
 

@@ -171,7 +171,9 @@ class TokenContent:
 
     def training_facts(self) -> dict[str, Any]:
         parts, encoder = self.encoder.parts, self.encoder
-        windows = f"of {encoder.max_length} {parts} that overlap by {encoder.overlap}; every {parts[:-1]} counts once"
+        windows = (
+            f"of at most {encoder.max_length} {parts} that overlap by {encoder.overlap}; every {parts[:-1]} counts once"
+        )
         facts = {
             "Learned from": f"{self.counts.learned.sum():,} {parts} of normal rows, {len(self.known):,} different ones",
             "Long rows": f"are scored in windows {windows}",
