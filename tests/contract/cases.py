@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from maskdiff import (
     Epochs,
@@ -183,3 +184,21 @@ def fitted(name: str, origin: str, folder: Path) -> Detector:
     case = CASES[name]
     detector = case.make(folder)
     return detector.fit(case.normal) if origin == "fit" else detector.fit_batches(lambda: case.batches)
+
+
+# Answers about the rows of a case that several tests ask for, each given once; no test may change them.
+
+
+@cache
+def scored(detector: Detector, case: Case) -> NDArray[np.float64]:
+    return detector.anomaly_score(case.rows)
+
+
+@cache
+def judged(detector: Detector, case: Case, rate: float | None = None) -> Any:
+    return detector.judge(case.rows, rate)
+
+
+@cache
+def explained(detector: Detector, case: Case, **settings: Any) -> pd.DataFrame:
+    return detector.explain(case.rows, **settings)

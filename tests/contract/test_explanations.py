@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from maskdiff.errors import SettingError
 
-from .cases import rows_scored_alike
+from .cases import explained, judged, rows_scored_alike, scored
 
 ALL_CELLS = 1000
-
-
-@cache
-def judged(detector, case):
-    """The verdicts on the rows of a case, reached once; no test may change them."""
-    return detector.judge(case.rows)
-
-
-@cache
-def explained(detector, case, **settings):
-    """The explanation of these rows, given once; no test may change it."""
-    return detector.explain(case.rows, **settings)
 
 
 def test_an_explanation_has_the_same_columns_everywhere(case, detector):
@@ -39,7 +25,7 @@ def test_an_explanation_has_the_same_columns_everywhere(case, detector):
 
 
 def test_all_cells_together_carry_the_whole_score(case, detector):
-    scores, contributions = detector.anomaly_score(case.rows), detector.contributions(case.rows)
+    scores, contributions = scored(detector, case), detector.contributions(case.rows)
     cells = judged(detector, case).cells
     if cells is not None and cells.log_odds is not None:  # cells that hold what was expected are no reasons
         np.testing.assert_allclose(contributions.sum(axis=1), scores)
