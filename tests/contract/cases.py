@@ -85,7 +85,7 @@ ODD_CONNECTIONS = pd.DataFrame(
 )
 SMALL_NETWORK = MLPReconstructor(16, 2, training=Training(Steps(60), learning_rate=3e-3))
 # The table is small: with the paper's batches it would learn for few steps.
-SMALL_BATCHES = replace(MLPReconstructor.paper().training, stop=Epochs(60), batch_size=32, learning_rate=1e-2)
+SMALL_BATCHES = replace(MLPReconstructor.paper().training, stop=Epochs(25), batch_size=32, learning_rate=1e-2)
 SMALL_PAPER_NETWORK = replace(MLPReconstructor.paper(), width=32, embedding=8, training=SMALL_BATCHES)
 
 
