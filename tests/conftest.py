@@ -106,9 +106,15 @@ def one_torch_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def pytest_collection_finish() -> None:
-    """What is imported and collected by now stays, and need not be looked through for garbage again and again."""
-    gc.freeze()
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Iterator[None]:
+    """What is imported and collected stays, and need not be looked through for garbage, now and later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

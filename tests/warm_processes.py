@@ -11,6 +11,7 @@ import atexit
 import gc
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -29,6 +30,8 @@ SRC = Path(__file__).resolve().parents[1] / "src"
 LIBRARIES = ("fastapi", "uvicorn", "pandas", "numba", "maskdiff.cli", "maskdiff.jobs", "maskdiff.service.app")
 # How a number is sent.
 _DIGITS = 12
+# More than an exit status and what a process used take.
+_MOST_BYTES = 4096
 
 
 @cache
@@ -46,7 +49,7 @@ def _launcher() -> socket.socket:
 class WarmProcess:
     """`maskdiff ARGUMENTS`, or Python code with these as sys.argv[1:]; what tests need of `subprocess.Popen`.
 
-    The streams are standard input, output and error.
+    The streams are standard input, output and error. `usage` is what the process used, once it has ended.
     """
 
     def __init__(self, arguments: Sequence[object], code: str, *streams: IO[Any]) -> None:
@@ -57,6 +60,7 @@ class WarmProcess:
             socket.send_fds(_launcher(), [request], handles)
         self.pid = self._number()
         self.returncode: int | None = None
+        self.usage: resource.struct_rusage | None = None
         self.stdout: IO[str] | None = None
 
     def _number(self) -> int:
@@ -65,7 +69,8 @@ class WarmProcess:
     def wait(self, timeout: float | None = None) -> int | None:
         """The exit status; None where it still runs after this many seconds."""
         if self.returncode is None and select.select([self._line], [], [], timeout)[0]:
-            self.returncode = self._number()
+            self.returncode, used = json.loads(self._line.recv(_MOST_BYTES))
+            self.usage = resource.struct_rusage(used)
             self._line.close()
         return self.returncode
 
@@ -113,8 +118,8 @@ def _keep(request: bytes, handles: list[int]) -> None:
     line = socket.socket(fileno=handles.pop())
     if work := os.fork():
         line.sendall(str(work).zfill(_DIGITS).encode())
-        _, status = os.waitpid(work, 0)
-        line.sendall(str(os.waitstatus_to_exitcode(status)).zfill(_DIGITS).encode())
+        _, status, usage = os.wait4(work, 0)
+        line.sendall(json.dumps([os.waitstatus_to_exitcode(status), tuple(usage)]).encode())
         os._exit(0)
     line.close()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background has it ignored

@@ -70,7 +70,7 @@ def inbox(tmp_path_factory: pytest.TempPathFactory) -> Path:
     new = [*messages(20, 2), *ODD]
     lines: list[list[object]] = [[f"m{i}", text, int(i >= 20)] for i, text in enumerate(new)]
     write_csv(folder / "new.csv", ["id", "message", "y"], lines)
-    said = call("fit", folder / "normal.csv", "--text", "message", "-o", folder / "text.maskdiff", *HASTY, "150")
+    said = call("fit", folder / "normal.csv", "--text", "message", "-o", folder / "text.maskdiff", *HASTY, "90")
     assert said.status == 0, said.err
     logs = [{"block": i, "events": events} for i, events in enumerate(sessions(300, 1))]
     write_lines(folder / "normal.jsonl", logs)

@@ -259,7 +259,7 @@ def test_report_writes_a_page_about_the_rows(home, model, tmp_path):
 
 @pytest.mark.usefixtures("hardly_trained")
 def test_the_demo_finds_odd_claims_and_leaves_files_that_can_be_used(tmp_path):
-    said = call("demo", tmp_path / "demo", "--rows", "2000")
+    said = call("demo", tmp_path / "demo", "--rows", "1400")
     assert said.status == 0, said.err
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == [
         "claims.maskdiff",

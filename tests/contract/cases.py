@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from maskdiff import (
     Epochs,
@@ -84,7 +85,7 @@ ODD_CONNECTIONS = pd.DataFrame(
 )
 SMALL_NETWORK = MLPReconstructor(16, 2, training=Training(Steps(60), learning_rate=3e-3))
 # The table is small: with the paper's batches it would learn for few steps.
-SMALL_BATCHES = replace(MLPReconstructor.paper().training, stop=Epochs(60), batch_size=32, learning_rate=1e-2)
+SMALL_BATCHES = replace(MLPReconstructor.paper().training, stop=Epochs(25), batch_size=32, learning_rate=1e-2)
 SMALL_PAPER_NETWORK = replace(MLPReconstructor.paper(), width=32, embedding=8, training=SMALL_BATCHES)
 
 
@@ -183,3 +184,21 @@ def fitted(name: str, origin: str, folder: Path) -> Detector:
     case = CASES[name]
     detector = case.make(folder)
     return detector.fit(case.normal) if origin == "fit" else detector.fit_batches(lambda: case.batches)
+
+
+# Answers about the rows of a case that several tests ask for, each given once; no test may change them.
+
+
+@cache
+def scored(detector: Detector, case: Case) -> NDArray[np.float64]:
+    return detector.anomaly_score(case.rows)
+
+
+@cache
+def judged(detector: Detector, case: Case, rate: float | None = None) -> Any:
+    return detector.judge(case.rows, rate)
+
+
+@cache
+def explained(detector: Detector, case: Case, **settings: Any) -> pd.DataFrame:
+    return detector.explain(case.rows, **settings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maskdiff import HeldOutLoss, MLPReconstructor, TableDetector, Training
+from maskdiff import HeldOutLoss, MLPReconstructor, Steps, TableDetector, Training
 from maskdiff.detectors import learning
 from maskdiff.detectors.split import split_rows
 
@@ -14,6 +14,12 @@ from .cases import CASES, table_case
 # Ends when held-out losses say so, which must not be those of rows that calibrate.
 UNTIL_LOSS = MLPReconstructor(16, 2, training=Training(HeldOutLoss(1, 40), learning_rate=3e-3, look_every=2))
 APART = [case for case in CASES.values() if "kernel" not in case.name]
+
+
+@pytest.fixture(autouse=True)
+def hardly_any_steps(monkeypatch):
+    """What decides nothing in the first steps decides nothing later."""
+    monkeypatch.setattr(Steps, "steps", lambda self, n_rows, batch_size: 5)
 
 
 @pytest.fixture

@@ -8,13 +8,13 @@ import pytest
 
 from maskdiff.errors import SettingError
 
-from .cases import rows_scored_alike
+from .cases import explained, judged, rows_scored_alike, scored
 
 ALL_CELLS = 1000
 
 
 def test_an_explanation_has_the_same_columns_everywhere(case, detector):
-    table = detector.explain(case.rows)
+    table = explained(detector, case)
     assert [*list(table)[:2], *list(table)[-9:]] == [
         *("row", "column", "value", "contribution", "share"),
         *("surprise", "expected", "expected_probability", "contradicts", "oddity", "note"),
@@ -25,12 +25,12 @@ def test_an_explanation_has_the_same_columns_everywhere(case, detector):
 
 
 def test_all_cells_together_carry_the_whole_score(case, detector):
-    scores, contributions = detector.anomaly_score(case.rows), detector.contributions(case.rows)
-    cells = detector.judge(case.rows).cells
+    scores, contributions = scored(detector, case), detector.contributions(case.rows)
+    cells = judged(detector, case).cells
     if cells is not None and cells.log_odds is not None:  # cells that hold what was expected are no reasons
         np.testing.assert_allclose(contributions.sum(axis=1), scores)
         return
-    table = detector.explain(case.rows, top=ALL_CELLS)
+    table = explained(detector, case, top=ALL_CELLS)
     named, share = (table.groupby("row")[name].sum().to_numpy() for name in ("contribution", "share"))
     # A cell that takes away from the score is not named; the others then carry more than all of it.
     all_add = (contributions >= 0).all(axis=1)
@@ -41,8 +41,8 @@ def test_all_cells_together_carry_the_whole_score(case, detector):
 
 
 def test_shares_are_parts_of_the_score_and_the_strongest_cells_come_first(case, detector):
-    verdicts = detector.judge(case.rows)
-    table = detector.explain(case.rows, top=ALL_CELLS)
+    verdicts = judged(detector, case)
+    table = explained(detector, case, top=ALL_CELLS)
     np.testing.assert_allclose(table["share"], table["contribution"] / verdicts.anomaly_score[table["row"]])
     strength = table["contribution"]
     if verdicts.cells is not None and verdicts.cells.log_odds is not None:  # single cells were asked about
@@ -55,13 +55,13 @@ def test_shares_are_parts_of_the_score_and_the_strongest_cells_come_first(case, 
 
 
 def test_the_first_cells_are_the_strongest_of_all(case, detector):
-    first, every = detector.explain(case.rows, top=2), detector.explain(case.rows, top=ALL_CELLS)
+    first, every = detector.explain(case.rows, top=2), explained(detector, case, top=ALL_CELLS)
     strongest = every.groupby("row").head(2)
     pd.testing.assert_frame_equal(first, strongest)
 
 
 def test_rows_are_numbered_by_their_place_and_labelled_by_their_index(case, detector):
-    by_place = detector.explain(case.rows)
+    by_place = explained(detector, case)
     assert by_place.index.tolist() == by_place["row"].tolist()
     labels = [f"claim {place}" for place in range(len(case.rows))][::-1]
     by_label = detector.explain(case.rows.set_axis(labels))
@@ -70,8 +70,8 @@ def test_rows_are_numbered_by_their_place_and_labelled_by_their_index(case, dete
 
 
 def test_verdicts_handed_in_save_a_second_scoring_and_change_nothing(case, detector):
-    verdicts = detector.judge(case.rows)
-    pd.testing.assert_frame_equal(detector.explain(case.rows, verdicts=verdicts), detector.explain(case.rows))
+    verdicts = judged(detector, case)
+    pd.testing.assert_frame_equal(detector.explain(case.rows, verdicts=verdicts), explained(detector, case))
     chosen = rows_scored_alike(detector)
     some = detector.explain(case.rows.iloc[chosen], verdicts=verdicts.take(np.array(chosen)))
     alone = detector.explain(case.rows.iloc[chosen])

@@ -20,6 +20,12 @@ ESTIMATORS = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def hardly_any_steps(monkeypatch):
+    """The checks are about what is asked and answered, and fit each detector dozens of times."""
+    monkeypatch.setattr(Steps, "steps", lambda self, n_rows, batch_size: 3)
+
+
 @pytest.mark.filterwarnings("ignore::maskdiff.errors.LeftOutWarning")  # the checks hand in columns that are keys
 @pytest.mark.filterwarnings("ignore::maskdiff.errors.IgnoredLabelsWarning")  # and classes, to a detector that has none
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda _: EXPECTED_FAILURES)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
-from .cases import has_own_masks
+from .cases import explained, has_own_masks, scored
 from .model_files import contents
 
 
@@ -31,7 +31,7 @@ def test_a_score_depends_neither_on_order_nor_batch_nor_neighbours(case, detecto
     if has_own_masks(detector):
         pytest.skip("these masks depend on a row's place: see the next test")
     rows = case.rows
-    together = detector.anomaly_score(rows)
+    together = scored(detector, case)
     np.testing.assert_allclose(detector.anomaly_score(rows[::-1])[::-1], together, rtol=1e-5)
     np.testing.assert_allclose(detector.anomaly_score(rows[2:5]), together[2:5], rtol=1e-5)
     alone = [detector.anomaly_score(rows.iloc[[i]])[0] for i in range(len(rows))]
@@ -40,7 +40,7 @@ def test_a_score_depends_neither_on_order_nor_batch_nor_neighbours(case, detecto
 
 def test_with_masks_of_their_own_scores_depend_on_place_and_cells_alone(case, detector):
     rows = case.rows
-    together = detector.anomaly_score(rows)
+    together = scored(detector, case)
     np.testing.assert_allclose(detector.anomaly_score(rows[:5]), together[:5], rtol=1e-5)
     moved = pd.concat([rows[:4][::-1], rows[4:]])
     np.testing.assert_allclose(detector.anomaly_score(moved)[4:], together[4:], rtol=1e-5)
@@ -49,20 +49,20 @@ def test_with_masks_of_their_own_scores_depend_on_place_and_cells_alone(case, de
 
 
 def test_equal_rows_get_equal_scores_unless_they_draw_masks_of_their_own(case, detector):
-    scores = detector.anomaly_score(case.rows)
+    scores = scored(detector, case)
     assert (scores[-1] == scores[0]) != has_own_masks(detector)
 
 
 def test_the_order_of_named_columns_does_not_matter(case, detector):
     turned = case.rows[case.rows.columns[::-1]]
-    np.testing.assert_array_equal(detector.anomaly_score(turned), detector.anomaly_score(case.rows))
-    pd.testing.assert_frame_equal(detector.explain(turned), detector.explain(case.rows))
+    np.testing.assert_array_equal(detector.anomaly_score(turned), scored(detector, case))
+    pd.testing.assert_frame_equal(detector.explain(turned), explained(detector, case))
 
 
 def test_contributions_add_up_to_the_score(case, detector):
     contributions = detector.contributions(case.rows)
     assert contributions.dtype == np.float64
-    np.testing.assert_allclose(contributions.sum(axis=1), detector.anomaly_score(case.rows), rtol=1e-9)
+    np.testing.assert_allclose(contributions.sum(axis=1), scored(detector, case), rtol=1e-9)
 
 
 def test_odd_rows_score_higher_than_normal_ones(case, detector):

@@ -15,8 +15,9 @@ ROUNDING = 2**-8
 
 @pytest.fixture(params=[True, False], ids=["half", "single"])
 def processor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """A processor with or without such instructions."""
+    """A processor with or without such instructions, for which no product is too small."""
     monkeypatch.setattr(half_products, "has_half_products", lambda: request.param)
+    monkeypatch.setattr(half_products, "_FEWEST_MULTIPLICATIONS", 0)
     return bool(request.param)
 
 
@@ -31,6 +32,14 @@ def test_training_rounds_products_where_the_processor_has_them(processor: bool) 
     x, layer = made()
     exact = functional.linear(x, layer.weight, layer.bias)
     assert torch.equal(layer(x), exact) is not processor
+
+
+def test_a_small_product_is_not_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(half_products, "has_half_products", lambda: True)
+    layer = Linear(256, 256)
+    for n_rows, rounded in ((16, False), (256, True)):
+        x = torch.randn(n_rows, 256)
+        assert torch.equal(layer(x), functional.linear(x, layer.weight, layer.bias)) is not rounded
 
 
 def test_a_trained_layer_answers_in_single_precision(processor: bool) -> None:

@@ -68,14 +68,15 @@ def start(folder: Path, *options: str, **more: Any) -> Running:
     """A server of the models in a folder, at any free port, ready to be asked."""
     log = folder.parent / f"{folder.name}-{time.monotonic_ns()}.log"
     command = ["serve", str(folder), "--port", "0", *options]
-    process = _cold(command, log, **more) if more else _warm(command, log)
+    process = _cold(command, log, **more) if more else warm(command, log)
     assert process.stdout is not None
     line = process.stdout.readline()
     assert " at http" in line, log.read_text()
     return Running(process, line.split(" at ")[1].strip().rstrip("/"), folder, log)
 
 
-def _warm(command: list[str], log: Path) -> WarmProcess:
+def warm(command: list[str], log: Path) -> WarmProcess:
+    """The command in a copy of a process that has loaded the libraries."""
     reading, writing = (os.fdopen(handle, mode) for handle, mode in zip(os.pipe(), "rw", strict=True))
     with open(os.devnull) as nothing, writing, log.open("w") as err:
         process = WarmProcess(command, "", nothing, writing, err)

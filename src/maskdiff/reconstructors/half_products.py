@@ -15,6 +15,9 @@ from torch.nn import functional
 from maskdiff.training.processor import has_half_products
 
 _ROWS = 32
+# Below so many multiplications rounding takes longer than is gained: a layer of 128 to 128 gains from 512 rows on, one
+# of 64 to 64 from 2,048.
+_FEWEST_MULTIPLICATIONS = 1 << 23
 
 
 class Linear(nn.Linear):
@@ -26,9 +29,15 @@ class Linear(nn.Linear):
 
 def linear(x: Tensor, weight_OI: Tensor, bias_O: Tensor) -> Tensor:
     """x @ weight.T + bias, shape (..., O)."""
-    if x.device.type == "cpu" and torch.is_grad_enabled() and weight_OI.requires_grad and has_half_products():
+    if torch.is_grad_enabled() and weight_OI.requires_grad and _gains(x, weight_OI):
         return cast(Tensor, _HalfProduct.apply(x, weight_OI, bias_O))  # type: ignore[no-untyped-call]
     return functional.linear(x, weight_OI, bias_O)
+
+
+def _gains(x: Tensor, weight_OI: Tensor) -> bool:
+    """Whether this product is faster in bfloat16."""
+    n_multiplications = x.numel() * len(weight_OI)
+    return x.device.type == "cpu" and n_multiplications >= _FEWEST_MULTIPLICATIONS and has_half_products()
 
 
 class _HalfProduct(torch.autograd.Function):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -66,13 +67,18 @@ def test_every_level_and_number_of_views_is_measured_on_every_set(monkeypatch: p
     assert table["roc_auc"].nunique() > 2
 
 
+@cache
+def theory() -> pd.DataFrame:
+    return FIGURES["theory"].measure(sizes=(1, 4), n_test=120, progress=False)
+
+
 TABLES = {
     "synthetic": lambda surprises: surprises,
     "levels": lambda surprises: pd.DataFrame(
         [("bank", loss, level, k, 60.0 + k) for loss in levels.LOSSES for level in (0.1, 0.5, "all") for k in (1, 16)],
         columns=["set", "loss", "level", "views", "roc_auc"],
     ),
-    "theory": lambda surprises: FIGURES["theory"].measure(sizes=(1, 4), n_test=120, progress=False),
+    "theory": lambda surprises: theory(),
 }
 
 
@@ -87,8 +93,7 @@ def test_a_figure_is_drawn(name: str, form: str, surprises: pd.DataFrame, tmp_pa
 def test_the_command_writes_the_picture_and_what_was_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    table = TABLES["theory"](None)
-    monkeypatch.setattr("maskdiff.bench.figures.theory.simulate", lambda sizes, **settings: table)
+    monkeypatch.setattr("maskdiff.bench.figures.theory.simulate", lambda sizes, **settings: theory())
     out = tmp_path / "theory.svg"
     assert main(["bench", "figure", "theory", "--out", str(out), "--rows", "50"]) == 0
     assert str(out.with_suffix(".csv")) in capsys.readouterr().out

@@ -42,7 +42,7 @@ def test_sampled_scores_scatter_about_the_expected_one() -> None:
 
 
 def test_the_theorem_fails_where_levels_are_many() -> None:
-    table = simulate((4096,), n_rows=150)
+    table = simulate((4096,), n_rows=100)
     for error in ("false_alarms", "misses"):
         assert table.loc[0, error] > 3 * table.loc[0, f"{error}_theorem"]
 

@@ -224,7 +224,7 @@ def test_fit_predict_marks_the_odd_rows_of_the_table_itself(rows_and_odd):
 
 
 QUICK = TransformerReconstructor(
-    width=16, heads=2, feed_forward=32, training=Training(Steps(30), batch_size=32, learning_rate=0.02)
+    width=16, heads=2, feed_forward=32, training=Training(Steps(15), batch_size=32, learning_rate=0.02)
 )
 
 

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,9 @@ import pyarrow.parquet as pq
 from maskdiff.bench.runs.measure import Record, Run, failure, identity
 from maskdiff.bench.runs.records import RecordFile
 from maskdiff.io import open_rows, open_writer
+
+if TYPE_CHECKING:  # not on Windows
+    from resource import struct_rusage
 
 TASK = "large file"
 ROWS_AT_ONCE = 1 << 18
@@ -80,11 +84,9 @@ def timed_step(step: str, rows: int, arguments: Sequence[str], device: str) -> R
     """Seconds, seconds of processor time, and the most megabytes the command held."""
     run = Run(f"{rows} rows", step, 0)
     began = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-m", "maskdiff", *arguments, "--quiet"])
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    status, usage = run_command([*arguments, "--quiet"])
     if status:
-        return failure(run, device, f"maskdiff {step} ended with status {process.returncode}")
+        return failure(run, device, f"maskdiff {step} ended with status {status}")
     unit = 1 if sys.platform == "darwin" else 1024
     return {
         **identity(run, device),
@@ -94,6 +96,14 @@ def timed_step(step: str, rows: int, arguments: Sequence[str], device: str) -> R
         "processor_seconds": round(usage.ru_utime + usage.ru_stime, 2),
         "peak_memory_mb": round(usage.ru_maxrss * unit / 2**20, 1),
     }
+
+
+def run_command(arguments: Sequence[str]) -> tuple[int, struct_rusage]:
+    """The exit status of `maskdiff ARGUMENTS` in a process of its own, and what it used."""
+    process = subprocess.Popen([sys.executable, "-m", "maskdiff", *arguments])
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, usage
 
 
 def make_rows(n: int, rng: np.random.Generator) -> pa.RecordBatch:
