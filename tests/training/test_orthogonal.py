@@ -9,7 +9,7 @@ from maskdiff.errors import SettingError
 from maskdiff.masking import Linear
 from maskdiff.objectives import Reconstruction
 from maskdiff.reconstructors import MLPReconstructor, TransformerReconstructor
-from maskdiff.training import Steps, Training, orthogonal, seeded, train
+from maskdiff.training import Epochs, Steps, StopPart, Training, orthogonal, seeded, train
 from maskdiff.training.adamw import FusedAdamW
 from maskdiff.training.loop import _optimiser
 from maskdiff.training.orthogonal import OrthogonalSteps
@@ -75,15 +75,15 @@ def test_a_matrix_without_a_gradient_stays():
 
 
 def test_only_the_matrices_inside_a_transformer_take_such_steps(rows):
-    network, settings = SHAPE.build(rows.schema), Training(orthogonal=FACTOR)
-    optimiser = _optimiser(network, settings, recordable=False)
+    network, settings = SHAPE.build(rows.schema), Training()
+    optimiser = _optimiser(network, settings, FACTOR, recordable=False)
     assert isinstance(optimiser, OrthogonalSteps)
     assert {
         name for name, weight in network.named_parameters() if any(weight is one for one in optimiser.matrices)
     } == {f"blocks.0.{name}.weight" for name in ("mix_in", "mix_out", "up", "down")}
     assert sum(len(group["params"]) for group in optimiser.param_groups) == len(list(network.parameters()))
     table = MLPReconstructor(8).build(random_codes(5, [3, 3]).schema)
-    assert isinstance(_optimiser(table, settings, recordable=False), FusedAdamW)
+    assert isinstance(_optimiser(table, settings, FACTOR, recordable=False), FusedAdamW)
 
 
 def trained(rows, **how):
@@ -99,6 +99,17 @@ def test_a_resumed_run_ends_with_the_same_weights(rows):
     assert all(weight.equal(resumed[name]) for name, weight in whole.items())
 
 
-def test_a_factor_below_zero_is_refused():
-    with pytest.raises(SettingError, match="orthogonal must be 0"):
-        Training(orthogonal=-1.0)
+@pytest.mark.parametrize(("n_rows", "factor"), [(1500, FACTOR), (400, FACTOR), (4000, 0.0), (100, 0.0)])
+def test_a_training_that_is_cut_short_takes_them_others_do_not(n_rows, factor):
+    stop = Steps(4000, most_epochs=20, most_per_row=1.0)  # of 100 rows all passes are within the first thousand steps
+    settings = Training(stop, orthogonal_if_short=FACTOR)
+    assert settings.orthogonal_factor(n_rows, 4) == factor
+    assert StopPart(n_rows, 0.25).of(stop).cuts_short(1, 4) is bool(factor)
+    assert Training(stop, orthogonal=5.0).orthogonal_factor(n_rows, 4) == 5.0
+    assert Training(Epochs(3), orthogonal_if_short=FACTOR).orthogonal_factor(n_rows, 4) == 0.0
+
+
+@pytest.mark.parametrize("name", ["orthogonal", "orthogonal_if_short"])
+def test_a_factor_below_zero_is_refused(name):
+    with pytest.raises(SettingError, match="must be 0"):
+        Training(**{name: -1.0})

@@ -204,6 +204,7 @@ class TransformerReconstructor(TokenReconstructor):
             look_every=250,
             warmup=0.1,
             batch_tokens=2048,
+            orthogonal_if_short=3.0,
         )
     )
 

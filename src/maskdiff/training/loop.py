@@ -77,13 +77,14 @@ def train(
     batch_device = device if record is None else torch.device("cpu")
     generator, tokens = Generator().manual_seed(seed), settings.batch_tokens
     batches = ShuffledBatches(codes, settings.batch_size, batch_device, generator, tokens=tokens)
-    optimiser = _optimiser(network, settings, recordable=record is not None)
+    size = batches.n_rows, batches.mean_size
+    n_steps = settings.stop.steps(*size)
+    optimiser = _optimiser(network, settings, settings.orthogonal_factor(*size), recordable=record is not None)
     average = copy.deepcopy(network).eval().requires_grad_(False) if settings.average else None
     trained = average or network
     # Where nobody is shown the loss and it decides nothing, it is not computed.
     wanted = callback is not None or settings.tunes
     held_out_loss = _held_out_loss(held_out, objective, schedule, seed, device) if wanted else None
-    n_steps = settings.stop.steps(batches.n_rows, batches.mean_size)
     checkpoint = group.stored(checkpoint)
     run = "" if checkpoint is None else run_name(network, codes, device, settings, objective, schedule, seed)
     with (
@@ -184,8 +185,8 @@ def _held_out_loss(
     return loss
 
 
-def _optimiser(network: nn.Module, settings: Training, *, recordable: bool) -> Optimiser:
-    """The optimiser of a network that is on its device already."""
+def _optimiser(network: nn.Module, settings: Training, orthogonal: float = 0.0, *, recordable: bool) -> Optimiser:
+    """The optimiser of a network that is on its device already; `orthogonal` is the factor of such steps, or 0."""
     device = next(network.parameters()).device
     # A recorded step reads the rate from a tensor; a plain number would stay what it was when recorded.
     on_device = recordable and device.type != "cpu"
@@ -193,12 +194,12 @@ def _optimiser(network: nn.Module, settings: Training, *, recordable: bool) -> O
     def rate() -> float | Tensor:
         return torch.tensor(settings.learning_rate, device=device) if on_device else settings.learning_rate
 
-    matrices: list[nn.Parameter] = getattr(network, "matrices", []) if settings.orthogonal else []
+    matrices: list[nn.Parameter] = getattr(network, "matrices", []) if orthogonal else []
     inside = {id(matrix) for matrix in matrices}
     others = [weight for weight in network.parameters() if id(weight) not in inside]
     known = FusedAdamW if device.type in _FUSED_ON else torch.optim.AdamW
     adamw: AdamW = known(others, rate(), weight_decay=settings.weight_decay)
-    return OrthogonalSteps(matrices, rate(), settings.orthogonal, adamw) if matrices else adamw
+    return OrthogonalSteps(matrices, rate(), orthogonal, adamw) if matrices else adamw
 
 
 def _set_rate(optimiser: Optimiser, rate: float) -> None:

@@ -64,10 +64,17 @@ class Steps(Parameters):
             raise SettingError(f"most_per_row must be None or above 0; got {self.most_per_row}.")
 
     def steps(self, n_rows: int, batch_size: int) -> int:
-        steps = min(self.number, math.ceil(self.most_epochs * n_rows / batch_size))
+        wanted = self._wanted(n_rows, batch_size)
         if self.most_per_row is None:
-            return steps
-        return min(steps, max(_STEPS_IN_ANY_CASE, math.ceil(self.most_per_row * n_rows)))
+            return wanted
+        return min(wanted, max(_STEPS_IN_ANY_CASE, math.ceil(self.most_per_row * n_rows)))
+
+    def cuts_short(self, n_rows: int, batch_size: int) -> bool:
+        """Whether there are fewer steps than the other two bounds allow."""
+        return self.steps(n_rows, batch_size) < self._wanted(n_rows, batch_size)
+
+    def _wanted(self, n_rows: int, batch_size: int) -> int:
+        return min(self.number, math.ceil(self.most_epochs * n_rows / batch_size))
 
     def done(self, held_out_losses: list[float]) -> bool:
         return False
@@ -117,8 +124,17 @@ class _PartOf:
     def steps(self, n_rows: int, batch_size: int) -> int:
         return math.ceil(self.part.share * self.stop.steps(self.part.n_rows, batch_size))
 
+    def cuts_short(self, n_rows: int, batch_size: int) -> bool:
+        return cuts_short(self.stop, self.part.n_rows, batch_size)
+
     def done(self, held_out_losses: list[float]) -> bool:
         return self.stop.done(held_out_losses)
+
+
+def cuts_short(stop: StopRule, n_rows: int, batch_size: int) -> bool:
+    """Whether a rule leaves a training less steps than it would take by itself; most rules know of no such thing."""
+    own = getattr(stop, "cuts_short", None)
+    return own is not None and bool(own(n_rows, batch_size))
 
 
 @storable
@@ -129,8 +145,10 @@ class Training(Parameters):
     With `warmup` above 0 the learning rate rises over that share of the steps, then falls along a cosine to nothing.
     Of token rows a batch holds at most about `batch_tokens` tokens (None: any number), and a pass shows one window of
     each row, so that neither a step nor a pass takes longer on long rows. With `orthogonal` above 0 the matrices inside
-    a transformer take orthogonal steps (Muon) of this many times the learning rate, in place of AdamW's. Gradients with
-    a norm above `clip` are scaled down to it, and a step whose gradient is not finite is skipped (None: neither).
+    a transformer take orthogonal steps (Muon) of this many times the learning rate, in place of AdamW's; with
+    `orthogonal_if_short` only where `stop` cuts the training short, for about half as many of them learn as much.
+    Gradients with a norm above `clip` are scaled down to it, and a step whose gradient is not finite is skipped (None:
+    neither).
     """
 
     stop: StopRule = field(default_factory=Steps)
@@ -143,11 +161,16 @@ class Training(Parameters):
     batch_tokens: int | None = None
     orthogonal: float = 0.0
     clip: float | None = None
+    orthogonal_if_short: float = 0.0
 
     @property
     def tunes(self) -> bool:
         """Whether held-out rows decide when training ends."""
         return bool(getattr(self.stop, "ends_early", True))
+
+    def orthogonal_factor(self, n_rows: int, batch_size: int) -> float:
+        """How many times the learning rate the orthogonal steps of this training are; 0: it takes none."""
+        return self.orthogonal or (self.orthogonal_if_short if cuts_short(self.stop, n_rows, batch_size) else 0.0)
 
     def rate(self, step: int, steps: int) -> float:
         """The learning rate of this step, the first being 1."""
@@ -160,9 +183,10 @@ class Training(Parameters):
     def __post_init__(self) -> None:
         if not 0 <= self.warmup < 1:
             raise SettingError(f"warmup is a share of the steps, 0 <= warmup < 1; got {self.warmup}.")
-        if not 0 <= self.orthogonal < math.inf:
-            raise SettingError(f"orthogonal must be 0 (AdamW alone) or above; got {self.orthogonal}.")
-        if self.clip is not None and (self.clip <= 0 or self.orthogonal):
+        factors = (self.orthogonal, self.orthogonal_if_short)
+        if not all(0 <= factor < math.inf for factor in factors):
+            raise SettingError(f"orthogonal and orthogonal_if_short must be 0 (AdamW alone) or above; got {factors}.")
+        if self.clip is not None and (self.clip <= 0 or any(factors)):
             raise SettingError(f"clip must be None or above 0, and None with orthogonal steps; got {self}.")
         if self.batch_tokens is not None and self.batch_tokens < 1:
             raise SettingError(f"batch_tokens must be None or at least 1; got {self.batch_tokens}.")
