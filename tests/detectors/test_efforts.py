@@ -182,6 +182,11 @@ def test_rows_of_tokens_walk_the_same_way(tokens):
     assert taken.looks.tolist() == verdicts.looks[[41, 0]].tolist()
 
 
+def test_one_look_at_tokens_serves_every_effort(tokens):
+    detector = tokens[0]
+    assert detector.looks_["ranking"] is detector.looks_["alarms"]
+
+
 @pytest.mark.filterwarnings("ignore::maskdiff.errors.NoEvidenceWarning")
 def test_reasons_of_tokens_are_found_by_the_whole_grid(tokens):
     detector, rows = tokens

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -63,11 +64,14 @@ class Efforts:
         possible = self._bare_looks(evidence)
         if not possible or len(scores) < _FEWEST_TO_TUNE or len(tuning.distinct()[0]) < _DISTINCT * len(tuning):
             return {}
-        alarms, learned = self._row_alarms(tuning, evidence), {}
-        for name, look in possible.items():
+        alarms = self._row_alarms(tuning, evidence)
+
+        @cache  # rows of tokens have one look for all efforts
+        def learn(look: Evidence) -> LearnedLook:
             term_scores = look.term_scores(tuning, known=alarms.known)
-            learned[name] = LearnedLook.of(look, term_scores, scores, alarms.alarm_score, unseen_rows(tuning))
-        return learned
+            return LearnedLook.of(look, term_scores, scores, alarms.alarm_score, unseen_rows(tuning))
+
+        return {name: learn(look) for name, look in possible.items()}
 
     def adopt_calibration(self, calibration: Calibration, looks: Mapping[str, FirstLook] | None = None) -> None:
         """Judge by these calibration scores, which the whole grid gave, from now on; `looks` may come before it."""
@@ -146,8 +150,9 @@ class Efforts:
             return {}
         bare, alarms = self._bare_looks(self.evidence_), self._row_alarms(calibration, self.evidence_)
         order = np.argsort(scores, kind="stable")[: int((~np.isnan(scores)).sum())]
-        looks = {}
+        looks: dict[LearnedLook, FirstLook] = {}
         for name, one in learned.items():
-            first = look_at(replace(bare[name], terms=one.terms), calibration, alarms)[1]
-            looks[name] = FirstLook(one, first[order])
-        return looks
+            if one not in looks:
+                first = look_at(replace(bare[name], terms=one.terms), calibration, alarms)[1]
+                looks[one] = FirstLook(one, first[order])
+        return {name: looks[one] for name, one in learned.items()}
