@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 _TIE = 1e-5
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True, eq=False)
