@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from maskdiff import MLPReconstructor, Steps, TableDetector, Training
+from maskdiff import MLPReconstructor, ProbeGrid, Steps, TableDetector, Training
 
 from ..conftest import make_connections
 
@@ -28,6 +28,20 @@ def test_every_row_calibrates_up_to_the_limit():
 
 def test_the_model_that_is_kept_learned_from_four_fifths_like_all_others():
     assert all(sum(field.counts) == 240 for field in fitted().encoder_.schema_)
+
+
+def test_new_rows_are_compared_with_all_rows_once_these_have_calibrated(monkeypatch):
+    monkeypatch.setitem(TableDetector._presets[None], "combined", (lambda: QUICK, ProbeGrid((0.2, 0.6), 2)))
+    detector = TableDetector().fit(NORMAL)
+    n_known = detector.encoder_.encode(NORMAL).known.all(axis=1).sum()
+    assert n_known > 240
+    assert [int(source.counts_N.sum()) for source in compared_with(detector)] == [n_known, n_known]
+    assert detector.is_anomaly(make_connections(2000, seed=2), 0.05).mean() < 0.08
+
+
+def compared_with(detector):
+    sources = detector.evidence_.sources
+    return sources["kernel"].reconstructor, sources["neighbours"]
 
 
 @pytest.mark.parametrize("settings", [{"preset": "paper"}, {"contamination": 0.05}, {"reconstructor": "kernel"}])

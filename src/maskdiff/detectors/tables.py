@@ -68,8 +68,8 @@ class TableDetector(TableReading, CellReports, CellDetector):
     leave_out_labelled : whether rows that `y` labels as anomalies are left out of `fit(X, y)`; False: `y` is ignored,
         and a warning says how many anomalies it names. Anomalies are True, 1 beside 0, or -1 beside 1.
     cross_fit_up_to : in tables of at most so many rows every row calibrates: of five models, each learned from four
-        fifths, one judges it that did not see it, and one is kept. Larger tables keep rows back to calibrate. 0: always
-        keep rows back, which makes the promised rate exact.
+        fifths, one judges it that did not see it, and one is kept, which compares new rows with all. Larger tables keep
+        rows back to calibrate. 0: always keep rows back, which makes the promised rate exact.
     cell_share : the part of all false alarms meant for rows that are alarms because of one cell, odd for its column,
         given the rest of its row. 0: rows are alarms by their score alone, as with the paper's settings and with
         reconstructors that have no `log_odds`, such as the kernel alone.
@@ -230,13 +230,15 @@ class TableDetector(TableReading, CellReports, CellDetector):
         self.cell_alarms_ = self._learn_cells(evidence, codes, tuning, scores, callback)
         # Before the rows that tune join those compared with: each would find itself there.
         learned = self._learn_looks(evidence, tuning, scores) if looks else {}
+        return self._comparing_with(evidence, codes, tuning, choice), learned
+
+    def _comparing_with(self, evidence: Evidence, codes: Codes, more: Codes, choice: TableChoice) -> Evidence:
         if not self._combines:
-            return evidence, learned
-        # Once the scales are set, rows that tuned are worth more as reference rows: small tables have few.
-        known = tuning.take(np.flatnonzero(tuning.known.all(axis=1)))
+            return evidence
+        # Once they have decided what they are kept for, rows are worth more as references: small tables have few.
+        known = more.take(np.flatnonzero(more.known.all(axis=1)))
         together = Codes(np.concatenate([codes.values, known.values]), codes.schema)
-        sources = {**evidence.sources, **self._references(together, choice.k)}
-        return replace(evidence, sources=sources), learned
+        return replace(evidence, sources={**evidence.sources, **self._references(together, choice.k)})
 
     def _bare_looks(self, evidence: Evidence) -> dict[str, Evidence]:
         if self.preset is not None or not self._single_cells().asks:

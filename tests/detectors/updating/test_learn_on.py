@@ -226,6 +226,18 @@ def test_rows_learned_from_before_are_refused():
     assert kernel().fit(repeated).update(repeated).rows == 200
 
 
+def test_rows_that_calibrated_a_small_table_are_not_learned_from_in_an_update(combined, tmp_path):
+    """They are compared with from the fit on; in an update each would find itself."""
+    detector = combined(cross_fit_up_to=500).fit(make_connections(300, seed=1))
+    save(detector, tmp_path / "model")
+    for one in (detector, load(tmp_path / "model")):
+        assert one.kept_.compared == ("tuning", "calibration")
+        assert len(one._old_rows(one.kept_)) == one.kept_.n_learned == 240
+    detector.update(make_connections(300, seed=2))
+    assert detector.kept_.compared == ("tuning",)
+    assert detector.is_anomaly(make_connections(2000, seed=3), 0.05).mean() < 0.08
+
+
 def test_too_few_rows_to_promise_the_rate_are_refused_and_a_coarser_default_is_said():
     few = make_connections(60, seed=1)
     detector = network(false_alarm_rate=0.02, cross_fit_up_to=100).fit(few)

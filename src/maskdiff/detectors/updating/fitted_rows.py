@@ -9,7 +9,7 @@ import numpy as np
 from maskdiff.codes import Codes
 from maskdiff.codes.hashes import numbers_hashed
 from maskdiff.codes.windows import Windows
-from maskdiff.detectors.updating.kept_rows import KeptRows, sample_of
+from maskdiff.detectors.updating.kept_rows import APART, KeptRows, sample_of
 from maskdiff.detectors.updating.stored_rows import StoredRows
 from maskdiff.reconstructors import KernelReconstructor, abilities
 
@@ -41,8 +41,8 @@ def rows_kept(detector: Learner, learned: Codes, tuning: Codes | None, calibrati
     with_texts = detector._fits_on_texts() and not isinstance(learned, Windows)
     rows = StoredRows.of(learned, with_texts=with_texts)
     sample = sample_of(rows, detector.seed) if detector._keeps_sample() else StoredRows.none(learned.schema)
-    # Rows that tuned are references of the evidence from then on; in a fit of folds there are none.
-    compared = tuning is not None and not detector._keeps_sample()
+    # Rows that tuned are references of the evidence from then on, in a fit of folds all rows.
+    compared = () if detector._keeps_sample() else ("tuning",) if tuning is not None else APART
     return KeptRows(sample, to_tune, apart, len(rows) + len(to_tune) + len(apart), len(rows), compared)
 
 

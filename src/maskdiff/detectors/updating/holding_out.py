@@ -97,7 +97,7 @@ def learn_with_old_rows(
         part.calibration,
         n_rows=kept.n_rows + n_new,
         n_learned=kept.n_learned + len(part.new),
-        tuning_compared=not detector._keeps_sample(),
+        compared=() if detector._keeps_sample() else ("tuning",),
     )
     return Calibration.from_scores(scores), detector._calibrate_looks(learned, calibration, scores)
 

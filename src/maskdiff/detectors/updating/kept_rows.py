@@ -28,7 +28,9 @@ from maskdiff.state.tensors import Tensors, check_names, named, under
 MOST_ROWS, MOST_CELLS = 5000, 1 << 21
 # So many letters of a text count as one cell.
 _LETTERS_OF_A_CELL = 4
-_PARTS = ("learned", "tuning", "calibration")
+# The rows that are never learned from.
+APART = ("tuning", "calibration")
+_PARTS = ("learned", *APART)
 _NUMBERS = ("n_rows", "n_learned")
 
 
@@ -36,7 +38,7 @@ _NUMBERS = ("n_rows", "n_learned")
 class KeptRows:
     """A sample of the `n_learned` rows learned from, and those kept apart, of `n_rows` rows there ever were.
 
-    `tuning_compared`: whether rows that tune are among the references of the evidence, once scales are set.
+    `compared` names those kept apart that are among the references of the evidence, once they have decided.
     """
 
     learned: StoredRows
@@ -44,7 +46,7 @@ class KeptRows:
     calibration: StoredRows
     n_rows: int
     n_learned: int
-    tuning_compared: bool = False
+    compared: tuple[str, ...] = ()
 
     def deal(self, n: int, seed: int) -> Deal:
         """Who learns, tunes and calibrates once n rows are added."""
@@ -72,7 +74,7 @@ class KeptRows:
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """All rows and numbers."""
-        plain: dict[str, Any] = {name: getattr(self, name) for name in (*_NUMBERS, "tuning_compared")}
+        plain: dict[str, Any] = {name: getattr(self, name) for name in _NUMBERS} | {"compared": [*self.compared]}
         tensors: dict[str, Tensor] = {}
         for name in _PARTS:
             plain[name], own = getattr(self, name).to_state()
@@ -82,9 +84,10 @@ class KeptRows:
     @classmethod
     def from_state(cls, plain: Any, tensors: Tensors, schema: Schema, *, of_tokens: bool) -> KeptRows:
         """What `to_state` gave, checked."""
-        wanted = {*_NUMBERS, "tuning_compared", *_PARTS}
+        wanted = {*_NUMBERS, "compared", *_PARTS}
         check(isinstance(plain, dict) and set(plain) == wanted, "the rows it keeps are not described")
-        check(isinstance(plain["tuning_compared"], bool), "whether rows that tune are compared with is not said")
+        compared = plain["compared"]
+        check(isinstance(compared, list) and all(name in APART for name in compared), "it compares with other rows")
         check_names(tensors, *(f"{part}.{name}" for part in _PARTS for name in ("codes", "lengths")))
         parts = {
             name: StoredRows.from_state(plain[name], under(tensors, name), schema, of_tokens=of_tokens)
@@ -94,8 +97,8 @@ class KeptRows:
         check(all(fits(n, int) and 0 < n < 1 << 53 for n in numbers), "it counts its rows wrongly")
         enough = numbers[1] <= numbers[0] and bool(parts["learned"].is_known.all())
         check(enough and len(parts["calibration"]) > 0, "the rows it keeps do not fit together")
-        apart = parts["tuning"], parts["calibration"]
-        return cls(parts["learned"], *apart, numbers[0], numbers[1], plain["tuning_compared"])
+        apart = (parts[name] for name in APART)
+        return cls(parts["learned"], *apart, numbers[0], numbers[1], tuple(compared))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,12 +12,12 @@ from maskdiff.reconstructors import KernelReconstructor
 
 
 def reference_rows(kernel: KernelReconstructor, schema: Schema, kept: KeptRows) -> StoredRows:
-    """Every reference row as often as it is there, without the rows that tune."""
+    """Every reference row as often as it is there, without those kept apart that are compared with."""
     values = kernel.codes_NF.cpu().numpy().astype(schema.code_dtype)
     counts = kernel.counts_N.cpu().numpy()
-    if kept.tuning_compared:
-        tuning = kept.tuning.values.reshape(-1, len(schema))
-        counts = counts_without(values, counts, tuning[kept.tuning.is_known])
+    for name in kept.compared:
+        apart: StoredRows = getattr(kept, name)
+        counts = counts_without(values, counts, apart.values.reshape(-1, len(schema))[apart.is_known])
     return StoredRows.of(Codes(values[np.repeat(np.arange(len(values)), counts)], schema))
 
 
