@@ -71,6 +71,28 @@ def test_a_single_column_has_no_delimiter_to_find():
     assert sniffed("word\nalpha\nbeta\n") == ","
 
 
+def test_blanks_separate_cells_where_nothing_else_does(tmp_path):
+    with pytest.warns(ReadingWarning, match="blanks are taken to stand between cells"):
+        read = texts(csv_file(tmp_path, "pet weight\ndog 7.5\ncat 4\ndog 8\n"))
+    assert read.to_pydict() == {"pet": ["dog", "cat", "dog"], "weight": ["7.5", "4", "8"]}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "name\nAnn Lee\nBo Hall\nCy Young\n",
+        "full name\nAnn Lee\nBo Hall\nCy Young\n",
+        "a b,c\n1 2,3\n4 5,6\n7 8,9\n",
+        "day\n2024-01-01 10:00\n2024-01-02 10:00\n2024-01-03 10:00\n",
+        "2024-01-01 10:00\n2024-01-02 10:00\n2024-01-03 10:00\n2024-01-04 10:00\n",
+        "order 1\norder 2\n",
+    ],
+    ids=["names", "as many words as the header", "commas", "times", "times without header", "few lines"],
+)
+def test_blanks_in_cells_separate_nothing(content):
+    assert sniffed(content) == ","
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_every_kind_of_line_end_is_read(end, tmp_path):
     assert texts(csv_file(tmp_path, end.join(["a,b", "1,2", "", "3,4", ""]))).to_pydict() == {

@@ -16,6 +16,7 @@ HINTS = {
     "contamination": "--contamination",
     "day_first": "--day-first or --month-first",
     "decimal": "--decimal , or --decimal .",
+    "delimiter": "--delimiter ,",
     "device": "--device cpu",
     "drop": "--drop NAME",
     "encoding": "--encoding NAME",

@@ -17,13 +17,16 @@ from typing import Any
 from maskdiff.errors import BadLineError, EmptyTableError, ReadingWarning
 from maskdiff.io.csv_first_line import OddFirstLine, odd_first_line
 from maskdiff.io.csv_quotes import glues_lines
-from maskdiff.io.header import FEWEST_BELOW, is_title, looks_like_data, title_rows, usual_width
+from maskdiff.io.header import FEWEST_BELOW, are_cells, is_title, looks_like_data, title_rows, usual_width
 from maskdiff.io.rows import AUTO, ReadOptions
 
 DELIMITERS = (",", ";", "\t", "|")
+# Stands in most texts too, so it separates cells only where nothing else does.
+BLANK = " "
 _ROWS_TO_LOOK_AT = 20
 _ROWS_BELOW = 200
 _LONGEST_TITLE = 40
+_NO_CELLS = 0, 0
 _SEPARATOR = re.compile(r'^"?sep=(.)"?$', re.IGNORECASE)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
 
@@ -76,6 +79,8 @@ def find_layout(text: str, name: str, reading: ReadOptions, *, complete: bool) -
     body = text[sum(map(len, islice(_lines(text), above))) :]
     quote = '"' if reading.quote == AUTO else reading.quote
     delimiter = reading.delimiter or separator or sniffed(body, quote)
+    if delimiter == BLANK != reading.delimiter:
+        _warn(f"{name}: blanks are taken to stand between cells. If they do not: delimiter=','.", "delimiter")
     layout = CsvLayout(delimiter, quote, above, comments)
     if reading.quote == AUTO and quote is not None and glues_lines(body, delimiter, quote, complete=complete):
         layout = replace(layout, quote=None)
@@ -173,16 +178,22 @@ def sniffed(text: str, quote: str | None = '"') -> str:
     >>> sniffed("a;b;c\\n1,5;2;3\\n")
     ';'
     """
+    rows = {delimiter: _first_rows(text, delimiter, quote) for delimiter in DELIMITERS}
+    found = max(DELIMITERS, key=lambda delimiter: _quality(rows[delimiter]))
+    alone = _quality(rows[found]) == _NO_CELLS
+    return BLANK if alone and are_cells(_first_rows(text, BLANK, quote)) else found
 
-    def quality(delimiter: str) -> tuple[int, int]:
-        reader = _reader(_lines(text), delimiter, quote)
-        try:
-            rows = [row for row in islice(reader, _ROWS_TO_LOOK_AT) if row]
-        except csv.Error:
-            return 0, 0
-        widths = [len(row) for row in rows[title_rows(rows) :]]
-        if not widths or widths[0] == 1:
-            return 0, 0
-        return 2 * Counter(widths)[widths[0]] // len(widths), widths[0]
 
-    return max(DELIMITERS, key=quality)
+def _first_rows(text: str, delimiter: str, quote: str | None) -> list[list[str]]:
+    try:
+        return [row for row in islice(_reader(_lines(text), delimiter, quote), _ROWS_TO_LOOK_AT) if row]
+    except csv.Error:
+        return []
+
+
+def _quality(rows: list[list[str]]) -> tuple[int, int]:
+    """Whether most rows are as wide as the header, half of them, or fewer; and how wide that is."""
+    widths = [len(row) for row in rows[title_rows(rows) :]]
+    if not widths or widths[0] == 1:
+        return _NO_CELLS
+    return 2 * Counter(widths)[widths[0]] // len(widths), widths[0]

@@ -56,6 +56,18 @@ def usual_width(rows: list[list[str]]) -> int | None:
     return next((width for width, number in widths if number >= _NEARLY_ALL * len(rows)), None)
 
 
+def are_cells(rows: list[list[str]]) -> bool:
+    """Whether these are rows of cells rather than words of a text: all have as many, and some column holds numbers.
+
+    >>> are_cells([["pet", "weight"], ["dog", "7.5"], ["cat", "4"], ["dog", "8"]])
+    True
+    >>> are_cells([["name"], ["Ann", "Lee"], ["Bo", "Hall"], ["Cy", "Young"]])
+    False
+    """
+    alike = len(rows) > FEWEST_BELOW and len({len(row) for row in rows}) == 1 < len(rows[0])
+    return alike and any(_type(list(column)) == "number" for column in zip(*rows[1:], strict=True))
+
+
 def _names_columns(first: list[str], below: list[list[str]]) -> bool:
     """Whether a row seems to name the columns: it is unlike the numbers, dates and repeated values below it."""
     rows = [row for row in below if len(row) == len(first)]

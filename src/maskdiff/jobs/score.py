@@ -270,8 +270,8 @@ def _with_effort(detector: Detector, options: ScoreOptions) -> Detector:
 
 
 def written_like(file: RowFile, out: str, writing: WriteOptions) -> WriteOptions:
-    """Rows that came with semicolons are written with semicolons; tabs are not carried into a .csv file."""
+    """Rows that came with semicolons are written with semicolons; tabs and blanks are not carried into a .csv file."""
     delimiter = getattr(file, "delimiter", None)
-    if delimiter == "\t" and out.lower().endswith((".csv", ".csv.gz")):
+    if delimiter in ("\t", " ") and out.lower().endswith((".csv", ".csv.gz")):
         delimiter = None
     return replace(writing, delimiter=writing.delimiter or delimiter)
