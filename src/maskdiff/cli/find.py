@@ -149,11 +149,14 @@ def _estimate(odd: OddEstimate) -> str:
 
 
 def _oddest(summary: FindSummary) -> RenderableType:
-    """The first few rows with their strongest reasons, each on a line of its own."""
+    """The first few rows with their strongest reasons, each on a line of its own.
+
+    They are ordered by p-value, which a number far outside of its column lowers whatever the score.
+    """
     lines = []
     for row in summary.first[:_SHOWN]:
         score = "no score" if row["anomaly_score"] is None else f"score {row['anomaly_score']:.2f}"
         reason, *more = row["reasons"][:_REASONS] or [""]
-        lines.append((f"  row {row['row']:>6,}", score, reason))
-        lines += [("", "", other) for other in more]
+        lines.append((f"  row {row['row']:>6,}", score, f"p {row['p_value']:.1g}", reason))
+        lines += [("", "", "", other) for other in more]
     return grid(lines)
