@@ -10,7 +10,6 @@ from torch.nn import functional
 from maskdiff.masking import Linear, MaskedViews
 from maskdiff.objectives import Reconstruction
 from maskdiff.reconstructors import MLPReconstructor, Reconstructor
-from maskdiff.reconstructors.mlp import ByteDropout
 from maskdiff.state import arguments_to_plain
 from maskdiff.training import Epochs, Steps, Training
 
@@ -206,15 +205,3 @@ def test_the_papers_network_has_the_papers_settings():
     training = paper.training
     assert (training.stop, training.learning_rate, training.weight_decay) == (Epochs(20), 1e-3, 1e-5)
     assert (training.batch_size, training.average, training.warmup) == (512, 0, 0)
-
-
-def test_dropout_drops_the_share_it_says_and_keeps_the_mean():
-    layer = ByteDropout(0.25)
-    x = torch.ones(400, 251)
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        dropped = layer.train()(x)
-    assert float((dropped == 0).double().mean()) == pytest.approx(0.25, abs=0.01)
-    assert float(dropped.mean()) == pytest.approx(1, abs=0.01)
-    assert layer.eval()(x) is x
-    assert ByteDropout(0.0).train()(x) is x

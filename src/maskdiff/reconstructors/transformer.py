@@ -18,9 +18,9 @@ from maskdiff.codes import Schema
 from maskdiff.codes.schema_change import SchemaChange
 from maskdiff.errors import SettingError
 from maskdiff.reconstructors.code_head import CodeHead
+from maskdiff.reconstructors.dropout import ByteDropout
 from maskdiff.reconstructors.growth import take_over
 from maskdiff.reconstructors.half_products import Linear
-from maskdiff.reconstructors.mlp import ByteDropout
 from maskdiff.reconstructors.tokens import MaskedTokens, TokenNetwork, TokenReconstructor, check_alphabet
 from maskdiff.training import Epochs, Steps, Training
 

@@ -97,7 +97,7 @@ class KeptRows:
         check(all(fits(n, int) and 0 < n < 1 << 53 for n in numbers), "it counts its rows wrongly")
         enough = numbers[1] <= numbers[0] and bool(parts["learned"].is_known.all())
         check(enough and len(parts["calibration"]) > 0, "the rows it keeps do not fit together")
-        apart = (parts[name] for name in APART)
+        apart = parts["tuning"], parts["calibration"]
         return cls(parts["learned"], *apart, numbers[0], numbers[1], tuple(compared))
 
 
