@@ -31,6 +31,15 @@ def test_tokens_without_padding_are_still_tokens() -> None:
     assert rows.lengths.tolist() == [2, 2, 2]
 
 
+def test_a_value_never_seen_is_new_where_values_come_again_and_beyond_the_range_anywhere() -> None:
+    name = Field("name", "category", tuple("abcdef"), (1,) * 5 + (3,), singletons=5)
+    schema = Schema((ONE_COLUMN.fields[0], name))
+    codes = Codes(np.array([[0, 0], [3, 0], [0, 6], [3, 6]]), schema)
+    assert codes.is_new.tolist() == [[False, False], [True, False], [False, False], [True, False]]
+    beyond = Codes(codes.values, schema, excess=np.array([[0.0, 0.0]] * 3 + [[0.0, 0.7]]))
+    assert beyond.is_new.tolist()[3] == [True, True]
+
+
 @pytest.mark.parametrize("schema", [ONE_COLUMN, TWO_COLUMNS], ids=["one column", "two columns"])
 def test_rows_of_a_table_are_not_tokens(schema: Schema) -> None:
     rows = Codes(np.zeros((4, len(schema)), np.uint8), schema)

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from maskdiff.codes import Codes, Field, Schema
 from maskdiff.explanations import OddCells, expected_codes, explanation_table, odd_cells
+from maskdiff.explanations.odd_cells import without_usual_news
 from maskdiff.reconstructors import KernelReconstructor
 
 from ..handmade import codes_of, random_codes
@@ -74,6 +76,14 @@ def test_an_unseen_value_is_expected_to_be_something_seen(normal):
     counts = [np.array(field.counts) for field in normal.schema]
     assert expected.tolist() == [int(each.argmax()) for each in counts]
     np.testing.assert_allclose(probability, [each.max() / 50 for each in counts], rtol=1e-5)
+
+
+def test_a_new_name_is_a_reason_only_where_there_is_no_other():
+    flag = Field("flag", "category", ("no", "yes"), (5, 5))
+    name = Field("name", "category", tuple("abcd"), (1,) * 4, singletons=4)
+    codes = Codes(np.array([[1, 4], [1, 4], [1, 0]]), Schema((flag, name)))
+    strength = np.array([[0.1, 0.9], [0.0, 0.9], [0.1, 0.9]])
+    assert without_usual_news(strength, codes).tolist() == [[0.1, 0.0], [0.0, 0.9], [0.1, 0.9]]
 
 
 def test_no_cells_need_no_answers(normal):

@@ -78,14 +78,14 @@ def test_every_alarm_is_in_the_group_of_its_columns_or_alone(rows: list[dict[int
 
 
 def test_a_cell_is_odd_from_half_the_largest_contribution_on() -> None:
-    known = np.ones((1, 4), dtype=bool)
-    assert odd_mask(np.array([[0.4, 0.2, 0.19, 0.0]]), known).tolist() == [[True, True, False, False]]
+    is_new = np.zeros((1, 4), dtype=bool)
+    assert odd_mask(np.array([[0.4, 0.2, 0.19, 0.0]]), is_new).tolist() == [[True, True, False, False]]
 
 
 def test_a_new_value_is_odd_however_little_it_adds() -> None:
-    known = np.array([[True, True, False, False]])
-    assert odd_mask(np.array([[0.4, 0.1, 0.01, 0.0]]), known).tolist() == [[True, False, True, True]]
+    is_new = np.array([[False, False, True, True]])
+    assert odd_mask(np.array([[0.4, 0.1, 0.01, 0.0]]), is_new).tolist() == [[True, False, True, True]]
 
 
 def test_a_row_without_contributions_has_no_odd_cell() -> None:
-    assert not odd_mask(np.zeros((2, 3)), np.ones((2, 3), dtype=bool)).any()
+    assert not odd_mask(np.zeros((2, 3)), np.zeros((2, 3), dtype=bool)).any()

@@ -53,6 +53,12 @@ class Codes:
         return known
 
     @property
+    def is_new(self) -> BoolArray:
+        """Which cells of a table hold a value never seen where most are known, or beyond the range, shape (N, F)."""
+        new = ~self.known & ~self.schema.news_is_usual
+        return new if self.excess is None else new | (self.excess > 0)
+
+    @property
     def is_tokens(self) -> bool:
         """Whether these are rows of tokens: they share one alphabet, and may be padded."""
         return len(self.schema) == 1 and (self.real is not None or self.values.shape[1] > 1)

@@ -19,6 +19,9 @@ IntArray = NDArray[np.integer[Any]]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
+# A larger share is that of most.
+_MOST = 0.5
+
 
 @dataclass(frozen=True)
 class Field:
@@ -110,6 +113,11 @@ class Schema:
     def unseen_charge(self) -> FloatArray:
         """Least surprise of an unseen value of each field, shape (F,)."""
         return np.array([f.unseen_charge for f in self.fields])
+
+    @cached_property
+    def news_is_usual(self) -> BoolArray:
+        """In which fields most new rows hold a value never seen, as names and addresses are, shape (F,)."""
+        return np.array([f.unseen_mass > _MOST for f in self.fields], np.bool_)
 
     @cached_property
     def typical_difference(self) -> FloatArray:

@@ -21,7 +21,7 @@ from maskdiff.detectors.verdicts import Verdicts
 from maskdiff.evidence import CellEvidence, Evidence, SingleCells
 from maskdiff.evidence.base import State
 from maskdiff.explanations import Places
-from maskdiff.explanations.odd_cells import reason_strength
+from maskdiff.explanations.odd_cells import reason_strength, without_usual_news
 from maskdiff.explanations.oddities import ODD, oddities
 from maskdiff.explanations.repair_gain import beyond_half_the_usual, by_repair_gain
 from maskdiff.masking import as_schedule
@@ -112,11 +112,11 @@ class CellDetector(TextEvidence, Detector):
     def reason_strength(self, verdicts: Verdicts) -> FloatArray:
         """The same; of cells that are odd together the one comes first whose repair gains most."""
         log_odds = None if verdicts.cells is None else verdicts.cells.log_odds
-        if log_odds is None:
-            return verdicts.strength
         codes, usual = verdicts.codes, self.cell_alarms_.cells.usual
+        if log_odds is None:
+            return without_usual_news(verdicts.strength, codes)
         beyond = log_odds if usual is None else beyond_half_the_usual(log_odds, usual.of_cells(codes))
-        strength = reason_strength(verdicts.contributions, beyond)
+        strength = without_usual_news(reason_strength(verdicts.contributions, beyond), codes)
         return by_repair_gain(strength, log_odds, partial(self._after_repair, codes, log_odds))
 
     def _after_repair(

@@ -37,7 +37,7 @@ class ColumnCells:
     def _odd(self, rows: NDArray[np.int64] | slice, *, surely: bool) -> BoolArray:
         """Which cells of these rows carry an alarm: with much of the score, with a new value, or by themselves."""
         fraction = SURELY_ODD if surely else PERHAPS_ODD
-        odd = odd_mask(self.contributions[rows], self.codes.known[rows], fraction)
+        odd = odd_mask(self.contributions[rows], self.codes.is_new[rows], fraction)
         return odd if self.beyond is None else odd | (self.beyond[rows] > (_DOUBT if surely else -_DOUBT))
 
     def odd(self, scope: str) -> list[tuple[DismissedCell, ...]]:

@@ -76,6 +76,15 @@ def reason_strength(contributions: FloatArray, log_odds: FloatArray | None) -> F
     return key
 
 
+def without_usual_news(strength: FloatArray, codes: Codes) -> FloatArray:
+    """The strengths of reasons, (N, F), without new values in columns where most are new, unless a row has no other.
+
+    Most names and addresses were never seen before: one more says nothing about its row.
+    """
+    named: FloatArray = np.where(codes.known | codes.is_new, strength, 0.0)
+    return np.where((named > 0).any(axis=1, keepdims=True), named, strength)
+
+
 def expected_codes(
     reconstructor: Reconstructor,
     codes: Codes,

@@ -2,9 +2,9 @@
 
 A cell is odd when it adds at least half as much to the score as the strongest cell of its row: every column is a little
 surprising in every row, so a fixed share of the score would name bystanders along with the culprit. A cell of a table
-is odd in itself when its value is new, which means never seen or beyond the range learned, and when it raises an alarm
-by itself, which `CellVerdicts` says. Normal texts have new words too, so a new token has to add much like any other. n
-rows, F fields, T tokens of all rows one after the other.
+is odd in itself when its value is new, which means beyond the range learned or never seen in a column whose values come
+again, and when it raises an alarm by itself, which `CellVerdicts` says. Normal texts have new words too, so a new token
+has to add much like any other. n rows, F fields, T tokens of all rows one after the other.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from maskdiff.codes import BoolArray, FloatArray
 ODD_FRACTION = 0.5
 
 
-def odd_mask(contributions: FloatArray, known: BoolArray, fraction: float = ODD_FRACTION) -> BoolArray:
-    """Which cells of tables are odd, shape (n, F); `known` says which hold values seen in the normal rows.
+def odd_mask(contributions: FloatArray, is_new: BoolArray, fraction: float = ODD_FRACTION) -> BoolArray:
+    """Which cells of tables are odd, shape (n, F); `is_new` says which hold a new value.
 
-    >>> odd_mask(np.array([[0.8, 0.1, 0.5], [0.0, 0.3, 0.1]]), np.array([[True] * 3, [True, True, False]]))
+    >>> odd_mask(np.array([[0.8, 0.1, 0.5], [0.0, 0.3, 0.1]]), np.array([[False] * 3, [False, False, True]]))
     array([[ True, False,  True],
            [False,  True,  True]])
     """
     strongest = contributions.max(axis=1, keepdims=True, initial=0.0)
-    return is_strong(contributions, strongest, fraction) | ~known
+    return is_strong(contributions, strongest, fraction) | is_new
 
 
 def odd_token_mask(

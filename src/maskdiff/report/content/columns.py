@@ -235,7 +235,7 @@ def _with_pieces(cell: ExplainedCell, pieces: Sequence[Piece]) -> ExplainedCell:
 
 def _odd(verdicts: Verdicts) -> BoolArray:
     """Which cells are odd: those that add much, hold a new value, or raise an alarm by themselves, shape (n, F)."""
-    odd = odd_mask(verdicts.contributions, verdicts.codes.known)
+    odd = odd_mask(verdicts.contributions, verdicts.codes.is_new)
     return odd if verdicts.cells is None else odd | verdicts.cells.is_anomaly
 
 
