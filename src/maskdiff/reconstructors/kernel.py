@@ -204,7 +204,8 @@ class KernelReconstructor(Parameters):
 
         Before the fields, whether the rows agree on them, stand the log of the reference row's number and a one: so the
         products that use the fields take these along. Weights are relative to the largest. `own_B` are the places of
-        the rows among the reference rows where they are left out of them (None: they are looked for).
+        the rows among the reference rows where they are left out of them (None: they are looked for). All runs are
+        written to the same place: to be given new memory each time would take as long as to fill it.
         """
         if self.leave_one_out and own_B is None:
             own_B = self._own_places(_own_codes(views))
@@ -212,11 +213,15 @@ class KernelReconstructor(Parameters):
         step = max(1, floats_at_once // (len(log_count_N) * (len(self.sizes) + views.n_views)))
         query = views.visible.float().mul(self.bandwidth).transpose(1, 2)
         query_FK = functional.pad(query, (0, 0, 2, 0)).index_fill_(1, torch.tensor([0], device=query.device), 1.0)
+        most, n_reference = min(step, views.n_rows), len(log_count_N)
+        room_BFN = query.new_empty(most, query_FK.shape[1], n_reference)
+        room_BNK = query.new_empty(most, n_reference, views.n_views)
         for at in range(0, views.n_rows, step):
             part = views.rows(at, at + step)
-            agree_BFN = self._agreements(part.codes_BF, log_count_N)
+            agree_BFN, log_weight_BNK = room_BFN[: part.n_rows], room_BNK[: part.n_rows]
+            self._find_agreements(part.codes_BF, log_count_N, agree_BFN)
             query_BFK = (query_FK if len(query_FK) == 1 else query_FK[at : at + step]).expand(part.n_rows, -1, -1)
-            log_weight_BNK = torch.bmm(agree_BFN.transpose(1, 2), query_BFK)
+            torch.bmm(agree_BFN.transpose(1, 2), query_BFK, out=log_weight_BNK)
             if own_B is not None:
                 own = torch.arange(part.n_rows, device=own_B.device), own_B[at : at + step]
                 others_B = (self.counts_N[own[1]] - 1).clamp_min(0).float()
@@ -225,19 +230,18 @@ class KernelReconstructor(Parameters):
             largest = log_weight_BNK.amax(dim=1, keepdim=True).clamp_min_(-1e30)
             yield slice(at, at + step), agree_BFN, log_weight_BNK.sub_(largest).exp_()
 
-    def _agreements(self, codes_BF: Tensor, log_count_N: Tensor) -> Tensor:
-        """See `_weights`; looked up among the one-hot reference rows where these are few enough, else compared."""
+    def _find_agreements(self, codes_BF: Tensor, log_count_N: Tensor, agree_BFN: Tensor) -> None:
+        """Fill in what `_weights` says: looked up in one-hot reference rows where these are few, else compared."""
         if self._look_up_PN is None and self.layout.size * len(log_count_N) <= self.floats_kept:
             ones = torch.ones_like(log_count_N)
             self._look_up_PN = torch.cat([log_count_N[None], ones[None], self.layout.one_hot(self.codes_NF).T])
         if self._look_up_PN is not None:
             place_BF = functional.pad(self.layout.positions(codes_BF) + 2, (2, 0))
             place_BF[:, 1] = 1
-            return functional.embedding(place_BF, self._look_up_PN)
-        agree_BFN = codes_BF.new_empty(len(codes_BF), 2 + codes_BF.shape[1], len(log_count_N), dtype=torch.float32)
+            torch.index_select(self._look_up_PN, 0, place_BF.flatten(), out=agree_BFN.flatten(0, 1))
+            return
         agree_BFN[:, 0], agree_BFN[:, 1] = log_count_N, 1.0
         agree_BFN[:, 2:] = codes_BF.unsqueeze(2) == self.codes_NF.T
-        return agree_BFN
 
     def _codes_PN(self) -> Tensor:
         """The reference rows as one-hot; dense or sparse, whichever is smaller."""
