@@ -113,6 +113,14 @@ def test_groups_and_times_are_columns_of_the_file_that_are_not_learned_from(tabl
         find_file(str(file), str(out), detector=KERNEL, group="whom")
 
 
+def test_the_page_lists_the_rows_found_and_not_those_that_were_only_left_out(path, tmp_path):
+    out, page = tmp_path / "found.csv", tmp_path / "page.html"
+    output = FindOutput(report=str(page))
+    summary = find_file(path, str(out), detector=KERNEL, options=FindOptions(0.05), output=output)
+    assert 0 < summary.found < summary.left_out
+    assert f": {summary.found} anomalies (this report)" in page.read_text()
+
+
 def test_the_report_shows_alarms_in_the_order_asked_for(table, tmp_path):
     """By a column that is not learned from, before all other columns of dates."""
     file, page = tmp_path / "rows.csv", tmp_path / "page.html"

@@ -151,14 +151,21 @@ def _write_report(
     found, detector = written.found, copy.copy(written.detector)
     kept = Calibration.from_scores(found.alarm_score[~found.left_out])
     detector.adopt_calibration(kept)
-    rate = None
+    rate = threshold = None
     if found.is_anomaly.any():
         lowest = float(np.nanmin(found.alarm_score[found.is_anomaly]))
         rate = float(np.clip((1 + (kept.scores >= lowest).sum()) / (len(kept) + 1), kept.finest_rate, 0.5))
+        # Not that of the rate: rows that were left out and are not found may score above all others.
+        threshold = (lowest + float(found.alarm_score[found.alarm_score < lowest].max(initial=lowest - 1))) / 2
     counts, moments = (None, None) if times is None else period_counts(str(order), orderable(times))
     summary = written.summary
     facts = SearchFacts(
-        summary.found, summary.false_discovery_rate, summary.estimated_odd, summary.left_out, summary.checks
+        summary.found,
+        summary.false_discovery_rate,
+        summary.estimated_odd,
+        summary.left_out,
+        summary.checks,
+        threshold,
     )
     builder, done = ReportBuilder(detector, false_alarm_rate=rate, order=counts, search=facts), 0
     for batch, places, findings in written.judged(np.ones(len(found.score), np.bool_)):

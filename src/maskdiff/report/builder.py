@@ -64,14 +64,15 @@ class ReportBuilder:
         self.detector, self.order, self.search = detector, order, search
         rate = detector.false_alarm_rate if false_alarm_rate is None else false_alarm_rate
         self.rate = detector.calibration_.rate_or_default(rate)
-        self.threshold = detector.threshold(self.rate)
+        found_above = None if search is None else search.threshold
+        self.threshold = detector.threshold(self.rate) if found_above is None else found_above
         self.content = ROW_CONTENTS[detector.encoder_.parts](detector)
         self.check_counts = CheckCounts(detector, false_alarm_rate=self.rate)
         self.n_rows = self.n_alarms = self.n_empty = self.n_dismissed = 0
         self.first_row: int | None = None
         self.highest_score = 0.0
         self.scores = ScoreHistogram(self.threshold)
-        self.rates = RateCounts(detector, self.rate)
+        self.rates = RateCounts(detector, self.rate, self.threshold)
         self.highest_alarms = HighestAlarms(self.content, max_alarms, lowest=self.rates.lowest_threshold)
 
     def read(self, X: Any) -> ReportRows:

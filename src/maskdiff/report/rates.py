@@ -26,14 +26,16 @@ class RateChoice:
 
 
 class RateCounts:
-    """Counts the rows above the thresholds of the rates that the calibration rows allow."""
+    """Counts the rows above the thresholds of the rates that calibration allows; `threshold` is that of `rate`."""
 
-    def __init__(self, detector: Detector, rate: float) -> None:
+    def __init__(self, detector: Detector, rate: float, threshold: float) -> None:
         lowest = max(detector.calibration_.finest_rate, LOWEST_FACTOR * rate)
         self.rates = sorted({rate, *(other for other in COMMON_RATES if other >= lowest)})
-        self.thresholds = [detector.threshold(one) for one in self.rates]
-        self.counts = np.zeros(len(self.rates), dtype=np.int64)
         self.own = self.rates.index(rate)
+        lower = (max(threshold, detector.threshold(one)) for one in self.rates[: self.own])
+        higher = (min(threshold, detector.threshold(one)) for one in self.rates[self.own + 1 :])
+        self.thresholds = [*lower, threshold, *higher]
+        self.counts = np.zeros(len(self.rates), dtype=np.int64)
 
     @property
     def lowest_threshold(self) -> float:

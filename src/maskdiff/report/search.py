@@ -13,7 +13,7 @@ class SearchFacts:
     """How many rows were found at which false-discovery rate, about how many are odd, and how many were left out.
 
     No model of normal rows was there before: the rows not left out say what is usual. `checks` is what to know before
-    the rows found are believed.
+    the rows found are believed. Rows found score above the `threshold`; None: none was found.
     """
 
     found: int
@@ -21,3 +21,4 @@ class SearchFacts:
     odd: OddEstimate
     left_out: int
     checks: list[Check] = field(default_factory=list)
+    threshold: float | None = None
