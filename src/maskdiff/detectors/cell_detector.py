@@ -106,7 +106,7 @@ class CellDetector(TextEvidence, Detector):
         # A cell far beyond the range makes every normal row distant by itself.
         carried = 2 * verdicts.contributions.max(axis=1) > verdicts.anomaly_score
         by_one_cell |= carried & (verdicts.p_value <= ODD)
-        first = verdicts.strength.argmax(axis=1)
+        first = without_usual_news(verdicts.strength, verdicts.codes).argmax(axis=1)
         return oddities(by_one_cell, verdicts.p_value, verdicts.codes, first)
 
     def reason_strength(self, verdicts: Verdicts) -> FloatArray:
