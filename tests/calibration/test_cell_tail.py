@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from maskdiff.calibration import CellCalibration, CellTail, beyond_usual
+from maskdiff.calibration import CellCalibration, CellTail, beyond_usual, on_one_scale
 from maskdiff.errors import CalibrationError
 
 
@@ -18,7 +18,7 @@ def dirty(share, seed, shape=(4000, 12), rate=1.0):
 
 
 def reported(log_odds, rate=0.1):
-    oddness = beyond_usual(log_odds, np.full(log_odds.shape, -1))
+    oddness = on_one_scale(beyond_usual(log_odds, np.full(log_odds.shape, -1)))
     return CellTail.of(oddness).select(oddness, rate)
 
 

@@ -2,8 +2,18 @@
 
 from maskdiff.calibration.cell_tail import CellTail
 from maskdiff.calibration.cells import CellCalibration, CellSelection
+from maskdiff.calibration.column_rates import on_one_scale
 from maskdiff.calibration.lift import Lift
 from maskdiff.calibration.rows import DEFAULT_RATE, Calibration
 from maskdiff.calibration.usual_cells import beyond_usual
 
-__all__ = ["DEFAULT_RATE", "Calibration", "CellCalibration", "CellSelection", "CellTail", "Lift", "beyond_usual"]
+__all__ = [
+    "DEFAULT_RATE",
+    "Calibration",
+    "CellCalibration",
+    "CellSelection",
+    "CellTail",
+    "Lift",
+    "beyond_usual",
+    "on_one_scale",
+]

@@ -19,7 +19,8 @@ from maskdiff.calibration.false_discovery import reported
 from maskdiff.codes import BoolArray, FloatArray
 
 # The tail begins this many nats beyond what is usual, and is fitted over so many nats in so many bins.
-_START, _WIDTH, _BINS = 1.0, 6.0, 24
+TAIL_START = 1.0
+_WIDTH, _BINS = 6.0, 24
 # Rates at which the log odds of fine cells may fall, since models are too sure or not sure enough. They are near 1: the
 # deviation of their logarithms. Models that learned from few rows are too sure: the largest rate by the rows of a file.
 _SLOWEST, _N_RATES, _DEVIATION = 0.75, 27, 0.2
@@ -60,11 +61,16 @@ class CellTail:
         """
         fastest = np.interp(np.log(max(len(oddness), 1)), np.log(_AT_ROWS), _FASTEST)
         rates = np.linspace(_SLOWEST, fastest, _N_RATES)
-        beyond = (oddness - _START).ravel()
+        beyond = (oddness - TAIL_START).ravel()
         n_fine, rate = _fitted(beyond, rates, _SPREADS)
-        if (beyond > 0).sum() - n_fine >= _MANY * beyond.size:
-            n_fine, rate = _fitted(beyond, rates, (*_SPREADS, _MIDDLE_B))
-        return cls(oddness.size, n_fine, rate)
+        tail = cls(oddness.size, n_fine, rate)
+        if tail.share_wrong(oddness) >= _MANY:
+            tail = cls(oddness.size, *_fitted(beyond, rates, (*_SPREADS, _MIDDLE_B)))
+        return tail
+
+    def share_wrong(self, oddness: FloatArray) -> float:
+        """Which share of the same cells, (N, F), is in the tail without being expected there."""
+        return max(float((oddness > TAIL_START).sum()) - self.n_fine, 0.0) / max(self.n_cells, 1)
 
     def p_values(self, oddness: FloatArray) -> FloatArray:
         """Which share of the fine cells is expected to be at least this odd, (N, F); 1 up to one nat beyond the usual.
@@ -73,7 +79,7 @@ class CellTail:
         array([[1.00e+00],
                [1.35e-04]])
         """
-        beyond = oddness - _START
+        beyond = oddness - TAIL_START
         n_expected = np.maximum(self.n_fine * np.exp(-self.rate * np.maximum(beyond, 0.0)), _LEAST_EXPECTED)
         return np.where(beyond > 0, np.minimum(n_expected / max(self.n_cells, 1), 1.0), 1.0)
 

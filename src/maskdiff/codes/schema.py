@@ -61,6 +61,12 @@ class Field:
         return -float(np.log(min(self.unseen_mass, min(self.counts) / sum(self.counts))))
 
     @property
+    def rare(self) -> int:
+        """The code that many rare values share; -1 where each value has one of its own."""
+        behind = self.labels[-2 - self.n_marks :]
+        return self.size - len(behind) + behind.index("rare") if "rare" in behind else -1
+
+    @property
     def n_ordered(self) -> int:
         """How many codes, from the first on, are in order: all but marks, *rare* and *missing*; 0 for categories."""
         apart = len({"rare", "missing"} & {*self.labels[-2 - self.n_marks :]}) + self.n_marks

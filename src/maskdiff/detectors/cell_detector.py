@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from maskdiff.calibration import CellCalibration
 from maskdiff.cascade import RowAlarms
-from maskdiff.codes import Codes, FloatArray, IntArray
+from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
 from maskdiff.detectors.base import Detector
 from maskdiff.detectors.cell_alarms import CellAlarms, CellVerdicts, FoldCells, joined
 from maskdiff.detectors.cell_repairs import with_codes
@@ -143,7 +143,18 @@ class CellDetector(TextEvidence, Detector):
         codes = self.encoder_.encode(X)
         values = np.where(codes.known, codes.values.astype(np.int64), -1)
         values[:, list(codes.texts or ())] = -1
-        return self._with_text_odds(self._single_cells().asked(codes), codes), values
+        log_odds = self._single_cells().asked(codes)
+        log_odds[self._expects_rare(codes, log_odds)] = 0.0
+        return self._with_text_odds(log_odds, codes), values
+
+    def _expects_rare(self, codes: Codes, log_odds: FloatArray) -> BoolArray:
+        """Where any of many rare values is likeliest, (N, F): no single one of them need be likelier than a cell's."""
+        rare_F = np.array([field.rare for field in codes.schema])
+        row, field = np.nonzero((log_odds > 0) & codes.known & (rare_F >= 0))
+        expected, _ = self.expected_codes(codes, Places(row, field))
+        any_rare = np.zeros(log_odds.shape, np.bool_)
+        any_rare[row, field] = expected == rare_F[field]
+        return any_rare
 
     def _found_cells(self, cross_fit: CrossFit, batches: Batches, callback: Callback | None) -> CellVerdicts:
         from maskdiff.detectors.finding.found_cells import judge_cells

@@ -80,3 +80,20 @@ def test_hardly_a_number_is_listed_where_all_are_fine():
 def test_rows_of_texts_have_no_cells_to_list():
     with pytest.raises(SettingError, match="only tables have cells"):
         replace(findings(), detector=maskdiff.TextDetector()).odd_cells(["a text"])
+
+
+@pytest.mark.filterwarnings("ignore::maskdiff.errors.NearIdWarning")
+def test_a_value_that_repeats_is_not_wrong_because_most_do_not():
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["a", "b"], 900)
+    # In rows of one kind hardly any number repeats; ten rows among them hold one that does.
+    number = np.where(kind == "a", rng.integers(1000, 9999, 900), rng.integers(0, 4, 900))
+    number[np.flatnonzero(kind == "a")[:10]] = 2
+    rows = pd.DataFrame({"kind": kind, "number": [f"no {one}" for one in number], "wing": np.where(kind == "a", 1, 2)})
+    detector = maskdiff.TableDetector("kernel", progress=False).fit(rows)
+    field = detector.encoder_.schema_.fields[1]
+    log_odds, values = detector.cell_log_odds(rows)
+    repeat = (kind == "a") & (values[:, 1] != field.rare)
+    assert field.label(field.rare) == "rare"
+    assert repeat.sum() == 10
+    assert (log_odds[repeat, 1] == 0).all()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskdiff.calibration import CellTail, beyond_usual
+from maskdiff.calibration import CellTail, beyond_usual, on_one_scale
 from maskdiff.codes import IntArray, Schema
 from maskdiff.detectors.cell_alarms import CellVerdicts
 from maskdiff.detectors.cell_repairs import Repair
@@ -46,7 +46,7 @@ def judge_cells(
         done += len(fold)
         if callback is not None:
             callback(Progress("scoring cells", done, len(log_odds)))
-    oddness = beyond_usual(log_odds, values)
+    oddness = on_one_scale(beyond_usual(log_odds, values))
     return CellVerdicts(oddness, log_odds, CellTail.of(oddness), float("inf"), cross_fit)
 
 
