@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from maskdiff.codes import Codes, FloatArray
+from maskdiff.codes import Codes, FloatArray, IntArray, Schema
 from maskdiff.codes.hashes import Hashes, row_hashes
 from maskdiff.detectors.learning import Batches
 from maskdiff.detectors.split import RowSplit, in_step
@@ -121,8 +121,21 @@ class TableReading:
             if apart.any():
                 unseen.add(self.encoder_, rows.take(apart), codes.take(apart), here[apart])
         self._unseen = unseen.in_order()
+        _fill_in(values[:n_learned], self.encoder_.schema_, self.seed)
         codes, tuning, calibration = split.cut(Codes(values, self.encoder_.schema_, texts=texts.joined()))
         if excess.any():
             tuning = replace(tuning, excess=excess[: len(tuning)])
             calibration = calibration if split.leave_one_out else replace(calibration, excess=excess[len(tuning) :])
         return codes, tuning, calibration
+
+
+def _fill_in(values: IntArray, schema: Schema, seed: int) -> None:
+    """Put a value of the column, drawn by how often each occurs, where a row to learn from holds a damaged number.
+
+    Nothing else there is unseen. To learn from it would make it known, and to leave such rows out would lose many where
+    a few numbers in each of many columns are damaged.
+    """
+    rng = np.random.default_rng(seed)
+    for field in np.flatnonzero((values >= schema.compact_sizes).any(axis=0)):
+        one, rows = schema.fields[field], np.flatnonzero(values[:, field] >= schema.fields[field].size)
+        values[rows, field] = rng.choice(one.size, len(rows), p=np.array(one.counts) / sum(one.counts))

@@ -192,7 +192,9 @@ class TableDetector(TableReading, CellReports, CellDetector):
         return apart and self.preset is None and _FEWEST_TO_CROSS_FIT <= n_rows <= self.cross_fit_up_to
 
     def _leaves_one_out(self, reconstructor: Any) -> bool:
-        return super()._leaves_one_out(reconstructor) and not self._reads_texts
+        # A row with a damaged number is learned from with another one, and could not be left out.
+        damaged = any(found.damaged is not None for found in self._text_types.values())
+        return super()._leaves_one_out(reconstructor) and not self._reads_texts and not damaged
 
     def _choose(self, codes: Codes, held_out: Codes) -> TableChoice:
         texts = self._choose_texts(codes, held_out)

@@ -94,6 +94,10 @@ def cells(
     part: Annotated[
         str, typer.Option(metavar="unseen|file|all", help="Errors in unseen rows, in one file alone, or both.")
     ] = "all",
+    clean: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="The CSV file of --sets without its errors: nothing is planted then."),
+    ] = None,
     seeds: Seeds = 5,
     out: RecordFile = CELLS,
     device: Device = "auto",
@@ -102,7 +106,7 @@ def cells(
     """Plant wrong cells in normal rows, and measure whether row and cell are found and the true value suggested."""
     from maskdiff.bench.studies.cells import study
 
-    task, runs = study.PlantedCells(data, part), {"execute": study.execute_cells, "outcome": study.outcome}
+    task, runs = study.PlantedCells(data, part, clean), {"execute": study.execute_cells, "outcome": study.outcome}
     settings: dict[str, Any] = {"seeds": range(seeds), "device": device, "jobs": jobs, **runs}
     return measure(ctx.obj, task, out, sets=sets, methods=methods, **settings)
 

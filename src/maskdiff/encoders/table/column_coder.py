@@ -85,13 +85,17 @@ class ColumnCoder:
     def notes(self, column: Column) -> list[str]:
         """What there is to say about each cell besides its value; mostly nothing.
 
-        Which number seen a number is beyond, and which category one looks like.
+        Which number seen a number is beyond, that a text is no number, and which category one looks like.
         """
         if isinstance(self.coding, Levels) and not isinstance(self.column_type, NumericType):
             return self.coding.notes(self.column_type, column)
-        if self.coding.range is None or column.is_empty:
+        if column.is_empty:
             return [""] * len(column.array)
-        return self.coding.range.notes(self._numbers(self.marked(column)), self._ends(self.coding.range))
+        column = self.marked(column)
+        numbers, within = self._numbers(column), self.coding.range
+        notes = [""] * len(numbers) if within is None else within.notes(numbers, self._ends(within))
+        unread = np.isnan(numbers) & column.array.is_valid().to_numpy(zero_copy_only=False)
+        return [f"no {self.column_type.general}" if none else note for none, note in zip(unread, notes, strict=True)]
 
     def meant(self, column: Column) -> list[tuple[int, ...]]:
         """The codes of the values that each cell may stand for, being a slip of the keyboard; mostly none."""

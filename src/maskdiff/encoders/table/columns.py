@@ -60,7 +60,8 @@ class Column:
     name: str
     array: pa.Array
     type: ColumnType
-    # Where cells that are marks were taken apart and are null: which of the marks each is, -1 for none.
+    # Where cells that are marks were taken apart and are null: which of the marks each is, -1 for none. In a column to
+    # learn from the number behind the last stands for what cannot be read.
     mark: NDArray[np.int64] | None = None
 
     @property

@@ -38,7 +38,8 @@ def learn_coder(learned: ColumnStatistics, *, bins: int, tails: int, max_categor
         field,
         labels=(*field.labels, *behind),
         counts=(*field.counts, *behind.values()),
-        singletons=field.singletons + sum(count == 1 for count in behind.values()),
+        # Damaged numbers are all different, and have no code.
+        singletons=field.singletons + sum(count == 1 for count in behind.values()) + learned.damaged,
         n_marks=len(marks),
     )
     return ColumnCoder(learned.type, field, coding, bool(learned.missing), marks)

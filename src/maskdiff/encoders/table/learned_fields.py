@@ -10,7 +10,14 @@ from maskdiff.encoders.table.input import Header, listed
 from maskdiff.encoders.table.learned_coders import learn_coder
 from maskdiff.encoders.table.statistics import ColumnStatistics, TableStatistics
 from maskdiff.encoders.table.table_fields import TableFields
-from maskdiff.errors import AmbiguousColumnWarning, EmptyTableError, LeftOutWarning, NearIdWarning, TextColumnWarning
+from maskdiff.errors import (
+    AmbiguousColumnWarning,
+    EmptyTableError,
+    LeftOutWarning,
+    NearIdWarning,
+    ReadingWarning,
+    TextColumnWarning,
+)
 
 KEEP_HINT = 'To keep a column, say how to read it: columns={name: "category"}, "number" or "date".'
 # Where the user called: behind `fit` and `fit_statistics` of the encoder and the functions here.
@@ -64,6 +71,18 @@ def give_notices(statistics: TableStatistics, kept: Sequence[ColumnStatistics], 
             setting="columns",
         )
         warnings.warn(free_text, stacklevel=_CALLER)
+    damaged = {
+        learned.name: f"{learned.damaged:,}, such as {statistics.text_types[learned.name].damaged}"
+        for learned in kept
+        if learned.damaged
+    }
+    if damaged:
+        unread = ReadingWarning(
+            f"not all texts are numbers in {reasons(damaged)}: these are read as values never seen. To read all as "
+            'categories: columns={name: "category"}.',
+            setting="columns",
+        )
+        warnings.warn(unread, stacklevel=_CALLER)
     near = {learned.name: f"{learned.key.n_distinct:,} values" for learned in kept if learned.is_near_id}
     if near:
         near_id = NearIdWarning(

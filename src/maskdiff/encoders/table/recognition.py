@@ -206,6 +206,10 @@ def typed(column: Column, column_type: ColumnType) -> Column:
     column = marked(column, column_type.marks)
     array: Any = column_type.from_texts(column.array)
     array = array.storage if isinstance(array, pa.ExtensionArray) else array
+    damaged = pc.and_(column.array.is_valid(), array.is_null()).to_numpy(zero_copy_only=False)
+    if damaged.any():
+        none = np.full(len(damaged), -1) if column.mark is None else column.mark
+        column = replace(column, mark=np.where(damaged, len(column_type.marks), none))
     return replace(column, array=array, type=column_type)
 
 

@@ -48,6 +48,7 @@ class ColumnStatistics:
         self.found: ColumnType | None = None
         self.levels: Counter[Key] | None = Counter()  # None: numbers with too many values to be categories
         self.marks: Counter[str] = Counter()  # texts among numbers that are values of their own
+        self.damaged = 0  # texts among numbers that cannot be read
         self.forgotten: Counter[int] = Counter()  # number of rows -> how many categories with so many were forgotten
         self.sample = NumberSample(np.random.default_rng([seed, crc32(name.encode())]), max_distinct)
         self.range = (np.inf, -np.inf)
@@ -73,8 +74,9 @@ class ColumnStatistics:
         self.rows += len(column.array)
         self.missing += int(column.missing.sum())
         if column.mark is not None:
-            counts = np.bincount(column.mark[column.mark >= 0], minlength=len(column.type.marks))
-            self.marks.update(dict(zip(column.type.marks, counts.tolist(), strict=True)))
+            *marks, damaged = np.bincount(column.mark[column.mark >= 0], minlength=len(column.type.marks) + 1).tolist()
+            self.marks.update(dict(zip(column.type.marks, marks, strict=True)))
+            self.damaged += damaged
         if column.is_empty:
             return
         self.found = self._together(column.type if self.requested is None else self.requested.refined(column.type))
@@ -99,6 +101,7 @@ class ColumnStatistics:
         self.rows += other.rows
         self.missing += other.missing
         self.marks += other.marks
+        self.damaged += other.damaged
         if other.found is None:
             return
         self.found = self._together(other.found)

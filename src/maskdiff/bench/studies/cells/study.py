@@ -2,7 +2,8 @@
 
 Unseen rows: a detector learns from four fifths of a table's normal rows; in a copy of each of the others one cell is
 made wrong. One file: errors are among the rows to learn from too, and each row is judged by a detector that learned
-from the other two thirds. A data set here is a table, "bank", or a table and the share of its cells, "bank+2%".
+from the other two thirds. A data set here is a table, "bank", or a table and the share of its cells, "bank+2%". Where
+there is a copy of a file without its errors, nothing is planted: these are the errors to be found.
 """
 
 from __future__ import annotations
@@ -21,7 +22,13 @@ from maskdiff.bench.studies.cells.judgement import CellDetector, Judgement
 from maskdiff.bench.studies.cells.measures import among_the_oddest, cell_measures, named_first, row_measures
 from maskdiff.bench.studies.cells.methods import CELL_METHODS
 from maskdiff.bench.studies.cells.planting import PLANTINGS, NormalRows, Planted, plant_one, plant_share
-from maskdiff.bench.studies.cells.tables import known_errors, learned_and_unseen, names_of_tables, normal_rows
+from maskdiff.bench.studies.cells.tables import (
+    known_errors,
+    learned_and_unseen,
+    mended_file,
+    names_of_tables,
+    normal_rows,
+)
 from maskdiff.codes import FloatArray
 from maskdiff.errors import SettingError
 
@@ -41,10 +48,14 @@ MOST_ROWS_OF_A_FILE = 20_000
 
 @dataclass(frozen=True)
 class PlantedCells:
-    """Tables from the folder `data`; `part`: errors in unseen rows, in one file, or both."""
+    """Tables from the folder `data`; `part`: errors in unseen rows, in one file, or both.
+
+    `clean` is a copy, without its errors, of the one file that is measured then.
+    """
 
     data: str | None = None
     part: str = "all"
+    clean: str | None = None
     name: str = "cells"
 
     def __post_init__(self) -> None:
@@ -53,12 +64,20 @@ class PlantedCells:
 
     def set_names(self, wanted: Iterable[str]) -> list[str]:
         """Each table with each share; a table that is named with a share is taken with this one alone."""
+        if self.clean is not None:
+            return self._one_file(names_of_tables(wanted))
         named = []
         for name in wanted:
             table, share = table_and_share(name)
             shares = [share] if share else {"unseen": [0.0], "file": SHARES, "all": [0.0, *SHARES]}[self.part]
             named += [with_share(each, one) for each in names_of_tables([table]) for one in shares]
         return list(dict.fromkeys(named))
+
+    @staticmethod
+    def _one_file(names: list[str]) -> list[str]:
+        if len(names) != 1 or not names[0].endswith(".csv"):
+            raise SettingError(f"a clean copy goes with one CSV file of errors; got {', '.join(names)}.")
+        return names
 
     def method_names(self, wanted: Iterable[str]) -> list[str]:
         return chosen(wanted, CELL_METHODS)
@@ -94,7 +113,10 @@ def execute_cells(run: Run, task: PlantedCells, device: str) -> Record:
         table, share = table_and_share(run.set)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            found = _one_file(run, task, table, share, device) if share else _unseen_rows(run, task, table, device)
+            if task.clean is not None:
+                found = _mended_file(run, table, task.clean, device)
+            else:
+                found = _one_file(run, task, table, share, device) if share else _unseen_rows(run, task, table, device)
         notes = sorted({str(warning.message) for warning in caught})
         return {**identity(run, device), "status": "ok", **found, "warnings": notes}
     except Exception as error:  # one failed run must not stop the others
@@ -145,6 +167,16 @@ def _one_file(run: Run, task: PlantedCells, table: str, share: float, device: st
     cells = clock.fit(lambda: detector.judge_file(errors.X, fold, rows))
     found = {**cell_measures(cells, errors.wrong), "by_way": _by_way(cells.oddness, errors)}
     return {"cells": found, **_size(rows), **clock.seconds}
+
+
+def _mended_file(run: Run, dirty: str, clean: str, device: str) -> Record:
+    X, truth, wrong = mended_file(dirty, clean)
+    if not wrong.any():
+        raise SettingError(f"{dirty} and {clean} do not differ in any cell.")
+    fold = np.random.default_rng(run.seed).permutation(len(X)) % N_FOLDS
+    clock, detector = _Clock(), _build(run, device)
+    cells = clock.fit(lambda: detector.judge_file(X, fold, truth))
+    return {"cells": cell_measures(cells, wrong), **_size(X), **clock.seconds}
 
 
 def _by_way(oddness: FloatArray, errors: Planted) -> dict[str, dict[str, int]]:

@@ -1,4 +1,4 @@
-"""The tables errors are planted in: normal rows of known sets, or of a CSV file."""
+"""The tables errors are planted in: normal rows of known sets, or of a CSV file. And files that hold errors already."""
 
 from __future__ import annotations
 
@@ -63,6 +63,21 @@ def known_errors(name: str, seed: int) -> tuple[pd.DataFrame, BoolArray] | None:
     X, y, cells = make_claims(N_CLAIMS, seed=0, return_cells=True)
     chosen = np.random.default_rng(seed).permutation(np.flatnonzero(y))[:MOST_KNOWN]
     return plain(X.iloc[chosen].reset_index(drop=True)), cells.to_numpy()[chosen]
+
+
+def mended_file(dirty: str, clean: str) -> tuple[pd.DataFrame, pd.DataFrame, BoolArray]:
+    """A CSV file with errors, the same without them, and which cells differ, (N, C).
+
+    Columns belong together by their place; those of the clean file are read as those of the other.
+    """
+    import pandas as pd
+
+    X, truth = _read(dirty), pd.read_csv(clean, dtype=str, keep_default_na=False)
+    if X.shape != truth.shape:
+        sizes = [f"{len(table):,} rows and {table.shape[1]} columns" for table in (X, truth)]
+        raise SettingError(f"{dirty} has {sizes[0]}, {clean} has {sizes[1]}: name the same table without errors.")
+    cells = pd.read_csv(dirty, dtype=str, keep_default_na=False)
+    return plain(X), truth.set_axis(X.columns, axis=1), cells.to_numpy() != truth.to_numpy()
 
 
 @lru_cache(maxsize=1)  # runs on one table follow each other

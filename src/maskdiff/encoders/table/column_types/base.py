@@ -35,12 +35,16 @@ RESERVED = ("", "missing", "rare", "unseen")
 
 @dataclass(frozen=True)
 class Found:
-    """What a column stands for, and what may be wrong with that, if two answers fit; `setting` names the other one."""
+    """What a column stands for, and what may be wrong with that, if two answers fit; `setting` names the other one.
+
+    `damaged` is one of the few texts that cannot be read, where there are any.
+    """
 
     column_type: ColumnType
     doubt: str | None = None
     marks: tuple[str, ...] = ()
     setting: str | None = None
+    damaged: str | None = None
 
     def with_marks(self) -> Found:
         """The same, its type one that knows the marks among its values."""
