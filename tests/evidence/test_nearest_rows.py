@@ -111,6 +111,16 @@ def test_where_the_five_nearest_are_equally_far_from_all_rows_more_are_looked_at
     assert NearestRows().fit(sparse.take(slice(60, None))).choose_k(sparse.take(slice(0, 60))) == 5
 
 
+@pytest.mark.parametrize(("copies", "k"), [(2, 5), (12, 25), (400, 5)])
+def test_where_most_rows_are_equal_to_the_nearest_five_but_not_to_25_more_neighbours_are_looked_at(copies, k):
+    rng = np.random.default_rng(5)
+    # Half as many other rows, which are all different; with ever more copies 25 say no more than 5.
+    few = np.repeat(rng.integers(0, 4, (4800 // copies // 4, 8)), copies, axis=0)
+    values = rng.permutation(np.concatenate([few, rng.integers(0, 4, (len(few) // 2, 8))]))
+    codes = Codes(values, schema_of(values))
+    assert NearestRows().fit(codes.take(slice(200, None))).choose_k(codes.take(slice(0, 200))) == k
+
+
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_of_rows_equally_far_and_of_equal_rows_as_many_count_as_there_are_neighbours(data):

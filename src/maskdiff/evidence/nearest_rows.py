@@ -74,11 +74,15 @@ class NearestRows:
         return fitted
 
     def choose_k(self, normal: Codes) -> int:
-        """25 if normal rows differ more in their distance to so many, relative to its mean, than to the nearest 5.
+        """25 if these tell normal rows apart and the nearest 5 do not, else 5.
 
-        Where a table holds nearly all combinations, or each many times, the 5 nearest are equally far from every row.
+        Where a table holds nearly all combinations, the 5 nearest are equally far from every row: normal rows differ
+        more in their distance to 25, relative to its mean. Where it holds most of them several times, most rows are
+        equal to their 5 nearest, but not to 25.
         """
-        return max((_FEW, _MORE), key=lambda k: _relative_deviation(self.with_k(k).differences(normal).sum(axis=1)))
+        few, more = (self.with_k(k).differences(normal).sum(axis=1) for k in (_FEW, _MORE))
+        repeats = np.median(few) == 0 < np.median(more)
+        return _MORE if repeats or _relative_deviation(more) > _relative_deviation(few) else _FEW
 
     def with_k(self, k: int) -> Self:
         """A copy that looks at so many neighbours."""

@@ -20,7 +20,11 @@ def number(texts: list[str], first: float) -> Cells:
     return Cells(texts, NUMBER, first)
 
 
+# One cell in forty has a letter in place of a digit, all of them different.
+DAMAGED = [f"{x:.2f}".replace(".", "x") if at % 40 == 39 else f"{x:.2f}" for at, x in enumerate(amounts())]
+
 CASES = [
+    case("damaged", amount=number(DAMAGED, 1234.56)),
     case("us_dollars", amount=number([f"${us(x)}" for x in amounts()], 1234.56)),
     case("us_accounting", amount=number([brackets(f"${us(abs(x))}", x < 0) for x in SIGNED], 1234.56)),
     case("us_thousands", units=number([f"{x:,}" for x in counts(1234567, most=9_000_000)], 1234567)),

@@ -162,3 +162,25 @@ def test_without_outliertree_the_error_says_how_to_get_it(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "outliertree", None)
     with pytest.raises(MissingExtraError, match=r"maskdiff\[outliertree\]"):
         OutlierTrees().fit(pd.DataFrame({"age": [1]}))
+
+
+def test_a_dirty_file_is_measured_beside_its_clean_copy(pets: Path, tmp_path: Path) -> None:
+    dirty, wrong = pd.read_csv(pets), [3, 90, 200]
+    dirty.loc[wrong, "says"] = ["mew", "wof", "mo"]
+    dirty.to_csv(path := tmp_path / "dirty.csv", index=False)
+    out = tmp_path / "out.jsonl"
+    command = ["bench", "cells", "--sets", str(path), "--clean", str(pets), "--methods", "kernel", "--seeds", "2"]
+    assert main([*command, "--out", str(out)]) == 0
+    records = read_records(out)
+    assert [record["cells"]["n_wrong"] for record in records] == [3, 3]
+    assert all(record["cells"]["average_precision"] == 1 for record in records)
+    assert "by_way" not in records[0]["cells"]
+
+
+def test_a_clean_copy_that_does_not_go_with_the_file_is_refused(pets: Path, tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="one CSV file"):
+        PlantedCells(clean=str(pets)).set_names(["bank"])
+    pd.read_csv(pets).head(20).to_csv(shorter := tmp_path / "shorter.csv", index=False)
+    for clean, said in ((shorter, "300 rows and 3 columns"), (pets, "do not differ")):
+        record = execute_cells(Run(str(pets), "kernel", 0), PlantedCells(clean=str(clean)), "cpu")
+        assert said in record["error"]
