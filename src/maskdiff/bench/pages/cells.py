@@ -171,8 +171,8 @@ def mended_files(records: list[Record]) -> str:
     return section(
         "Real dirty files",
         "Nothing is planted: a file with its own errors, and a copy in which people have mended them, which says what "
-        "was wrong. Otherwise as above. Hospital is the table of that name that studies of data cleaning use; its "
-        "errors are letters of a value replaced by x, and values of other rows.",
+        "was wrong. Otherwise as above. Hospital is the table of that name that studies of data cleaning use; in its "
+        "wrong cells letters are replaced by x.",
         command("maskdiff bench cells --sets dirty.csv --clean clean.csv --out results/more/cells.jsonl"),
         grid(["file", "wrong cells", "method", "average precision / among the k oddest"], lines),
         _reported(records),

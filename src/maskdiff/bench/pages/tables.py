@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
+from maskdiff.bench.pages.contamination import contamination, contamination_auto
 from maskdiff.bench.pages.quality import (
     KERNEL,
     MORE_TABLES,
@@ -32,10 +32,7 @@ from maskdiff.bench.pages.text_blocks import (
 )
 from maskdiff.bench.published.values import METRICS, published_results
 from maskdiff.bench.runs.measure import Record
-from maskdiff.bench.studies.contamination import SHARES, alarm_share, table_and_share
 from maskdiff.bench.tables.alarms_and_evidence import alarm_table
-
-SHOWN = {"default, told the share": "default, given the share"}
 
 
 def ranks(quality: Quality) -> str:
@@ -119,55 +116,6 @@ def alarms(records: list[Record]) -> str:
     )
 
 
-def contamination(records: list[Record], note: str) -> str:
-    """What anomalies among the training rows cost."""
-    if not records:
-        return ""
-    table = means(records)
-    table[["table", "share"]] = [table_and_share(name) for name in table["set"]]
-    names, methods = sorted(table["table"].unique()), list(table["method"].unique())
-    complete = [name for name in names if set(table.query("table == @name")["share"]) == set(SHARES)]
-    lines = [
-        [name, SHOWN.get(method, method), *_by_share(table[(table["table"] == name) & (table["method"] == method)])]
-        for name in names
-        for method in sorted(methods)
-    ]
-    for method in sorted(methods):
-        part = table[table["table"].isin(complete) & (table["method"] == method)]
-        lines.append([f"mean of {len(complete)}", SHOWN.get(method, method), *_by_share(part)])
-    return section(
-        "Contamination",
-        "Anomalies among the rows to learn from, in percent of them; ROC / PR, "
-        f'{number(seeds(records))} seeds. The rows to score stay the same. "Given the share" is '
-        "`TableDetector(contamination=share)`; the plain score is the network's mean surprise.",
-        command("maskdiff bench contamination --data DIR --out results/more/contamination.jsonl"),
-        note,
-        grid(["set", "detector", *(f"{share:.0%}" for share in SHARES)], lines),
-        _alarms_when_contaminated(records),
-    )
-
-
-def _by_share(table: pd.DataFrame) -> list[str]:
-    found = table.groupby("share")[["roc_auc", "pr_auc"]].mean()
-    return [pair(*found.loc[share]) if share in found.index else "" for share in SHARES]
-
-
-def _alarms_when_contaminated(records: list[Record]) -> str:
-    most = max(SHARES)
-    shares = pd.DataFrame(
-        [
-            {"set": record["set"], "alarms": alarm_share(record)}
-            for record in records
-            if record["method"] == "default" and table_and_share(record["set"])[1] == most
-        ]
-    )
-    by_set = 100 * shares.groupby("set")["alarms"].mean()
-    return (
-        f"With {most:.0%} of anomalies {by_set.min():.1f} to {by_set.max():.1f}% of the normal rows raise an alarm at "
-        "a false-alarm rate of 5%."
-    )
-
-
 def small_tables(records: list[Record], note: str) -> str:
     """Alarm rates of few rows, by how they are calibrated."""
     if not records:
@@ -246,8 +194,8 @@ def more_tables(records: list[Record], note: str) -> str:
         f"{n['categories']} of categories with a few numbers among them and {n['numbers']} of numbers; "
         f'{number(seeds(records))} seeds, ROC / PR. "Plain bins" is the default with ten quantile bins and no tails; '
         'the forest and the neighbours "on numbers" see the numbers themselves. The tables were picked before '
-        "anything was measured on them, and then used to choose how numbers are cut and how much the network counts "
-        f"in small tables. {_held_out(n)}".rstrip(),
+        "anything was measured on them, and then used to choose how numbers are cut, how much the network counts in "
+        f"small tables and how many nearest rows are looked at where rows repeat. {_held_out(n)}".rstrip(),
         command(
             "maskdiff bench more-tables --data DIR --out results/more/more-tables.jsonl",
             "maskdiff bench more-tables --data DIR --sets held_out --out results/more/more-tables.jsonl",
@@ -277,5 +225,6 @@ def tables_page(records: RecordFolder) -> list[str]:
         small_tables(records["small-tables"], records.note("small-tables")),
         free_text(records["free-text"], records.note("free-text")),
         contamination(records["contamination"], records.note("contamination")),
+        contamination_auto(records["contamination-auto"]),
         more_tables(records["more-tables"], records.note("more-tables")),
     ]
