@@ -14,6 +14,7 @@ from maskdiff.errors import (
     AmbiguousColumnWarning,
     EmptyTableError,
     LeftOutWarning,
+    MaskdiffWarning,
     NearIdWarning,
     ReadingWarning,
     TextColumnWarning,
@@ -21,7 +22,7 @@ from maskdiff.errors import (
 
 KEEP_HINT = 'To keep a column, say how to read it: columns={name: "category"}, "number" or "date".'
 # Where the user called: behind `fit` and `fit_statistics` of the encoder and the functions here.
-_CALLER = 6
+_CALLER = 7
 
 
 def learn_fields(header: Header, statistics: TableStatistics, **settings: int) -> TableFields:
@@ -55,42 +56,38 @@ def learn_fields(header: Header, statistics: TableStatistics, **settings: int) -
 
 
 def give_notices(statistics: TableStatistics, kept: Sequence[ColumnStatistics], useless: Mapping[str, str]) -> None:
-    """Warnings about columns that are left out, may have been read otherwise, or are nearly ids."""
+    """Warnings about columns left out, read in one of several ways, or not wholly, and those that are nearly ids."""
     if useless:
-        notice = LeftOutWarning(f"left out: {reasons(useless)}. {KEEP_HINT}", setting="columns")
-        warnings.warn(notice, stacklevel=_CALLER)
+        _warn(LeftOutWarning, f"left out: {reasons(useless)}. {KEEP_HINT}")
     doubts = statistics.doubts()
     for name in (learned.name for learned in kept if learned.requested is None and learned.name in doubts):
-        doubt = AmbiguousColumnWarning(f"column {name!r}: {doubts[name].doubt}.", setting=doubts[name].setting)
-        warnings.warn(doubt, stacklevel=_CALLER)
+        _warn(AmbiguousColumnWarning, f"column {name!r}: {doubts[name].doubt}.", doubts[name].setting)
     texts = [learned.name for learned in kept if learned.requested is None and learned.type.is_free_text]
     if texts:
-        free_text = TextColumnWarning(
+        _warn(
+            TextColumnWarning,
             f"read as text: {', '.join(map(repr, texts))}. To leave such a column out, or to read it otherwise: "
             'columns={name: "drop"} or "category".',
-            setting="columns",
         )
-        warnings.warn(free_text, stacklevel=_CALLER)
-    damaged = {
-        learned.name: f"{learned.damaged:,}, such as {statistics.text_types[learned.name].damaged}"
-        for learned in kept
-        if learned.damaged
-    }
+    damaged = [learned for learned in kept if learned.damaged]
     if damaged:
-        unread = ReadingWarning(
-            f"not all texts are numbers in {reasons(damaged)}: these are read as values never seen. To read all as "
+        slips = {one.name: f"{one.damaged:,}, such as {statistics.text_types[one.name].damaged}" for one in damaged}
+        _warn(
+            ReadingWarning,
+            f"not all texts are numbers in {reasons(slips)}: these are read as values never seen. To read all as "
             'categories: columns={name: "category"}.',
-            setting="columns",
         )
-        warnings.warn(unread, stacklevel=_CALLER)
     near = {learned.name: f"{learned.key.n_distinct:,} values" for learned in kept if learned.is_near_id}
     if near:
-        near_id = NearIdWarning(
+        _warn(
+            NearIdWarning,
             f"only values that repeat are distinguished in {reasons(near)}: all others, new ones too, are read as "
             'rare. To distinguish all values, say how to read the column: columns={name: "category"}.',
-            setting="columns",
         )
-        warnings.warn(near_id, stacklevel=_CALLER)
+
+
+def _warn(kind: type[MaskdiffWarning], text: str, setting: str | None = "columns") -> None:
+    warnings.warn(kind(text, setting=setting), stacklevel=_CALLER)
 
 
 def reasons(left_out: Mapping[str, str]) -> str:

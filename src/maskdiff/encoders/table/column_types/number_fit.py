@@ -49,9 +49,10 @@ WRITINGS = ((".", ","), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'
 FEWEST_BESIDE_MARKS = 20
 # Numbers hardly repeat where so many are different, or where there are fewer rows than this for each.
 _MANY, _ROWS_PER_NUMBER = 1000, 5
-_ENOUGH = _MANY + MOST_MARKS + MOST_DAMAGED
 # A slip may begin a number with a zero. Where more rows or texts do, the column holds codes.
 _MOST_CODES, _MOST_CODED_ROWS = 20, 0.005
+# So many texts hold that many numbers, whatever else is among them.
+_ENOUGH = _MANY + MOST_MARKS + MOST_DAMAGED + _MOST_CODES
 # So many texts are enough to see that a column holds no numbers.
 _FIRST_LOOK = MOST_DAMAGED + 100
 
