@@ -8,6 +8,8 @@ from maskdiff import Steps, TableDetector, TableEncoder
 from maskdiff.encoders.table.input import read_table
 from maskdiff.encoders.table.recognition import TableRecognition
 from maskdiff.errors import ReadingWarning
+from maskdiff.io import open_rows
+from maskdiff.jobs.rows.table import read_table as read_file
 
 pytestmark = pytest.mark.filterwarnings("ignore::maskdiff.errors.ReadingWarning")
 
@@ -108,3 +110,11 @@ def test_a_detector_learns_from_such_a_column_and_finds_damaged_numbers_odd(name
     assert detector.anomaly_score(damaged).min() > np.median(detector.anomaly_score(fine))
     # As many rows are alarms as calibration promises, damaged ones among those that calibrated.
     assert detector.is_anomaly(fine, false_alarm_rate=0.05).mean() < 0.08
+
+
+def test_a_file_that_is_read_as_one_table_keeps_its_damaged_numbers(tmp_path):
+    rows, places = table()
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    with open_rows(str(tmp_path / "rows.csv")) as opened:
+        read = read_file(opened).to_pandas()
+    assert read["amount"].iloc[places].tolist() == rows["amount"].iloc[places].tolist()

@@ -163,10 +163,10 @@ class TableRecognition:
         return {name: one.with_marks() for name, one in taken.items()}
 
     def typed(self, batch: pa.Table, found: Mapping[str, Found]) -> pa.Table:
-        """A batch with its columns of texts as what they stand for; numbers with marks among them stay texts."""
+        """A batch with its columns of texts as what they stand for; numbers with other texts among them stay texts."""
         table = read_table(batch)
         for place, name in enumerate(batch.column_names):
-            if name in found and not found[name].column_type.marks:
+            if name in found and not found[name].column_type.marks and found[name].damaged is None:
                 column = self.missing.applied(column_of(table, place, name))
                 array = found[name].column_type.from_texts(column.array) if is_recognisable(column) else column.array
                 batch = batch.set_column(place, name, array)
