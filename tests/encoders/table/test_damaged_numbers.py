@@ -90,7 +90,7 @@ def test_texts_that_are_mostly_digits_are_no_numbers():
 def test_it_does_not_matter_how_the_rows_are_cut_into_batches():
     found = [found_in(table()[0], size) for size in (7, 400, 5000)]
     assert {(one.column_type.name, one.marks, one.damaged) for one in found} == {("integer", (), found[0].damaged)}
-    assert found[0].damaged in table()[0]["amount"].tolist()
+    assert found[0].damaged.removeprefix("30, such as ") in table()[0]["amount"].tolist()
 
 
 def test_a_notice_counts_them_and_names_one():

@@ -69,12 +69,11 @@ def give_notices(statistics: TableStatistics, kept: Sequence[ColumnStatistics], 
             f"read as text: {', '.join(map(repr, texts))}. To leave such a column out, or to read it otherwise: "
             'columns={name: "drop"} or "category".',
         )
-    damaged = [learned for learned in kept if learned.damaged]
+    damaged = {one.name: statistics.text_types[one.name].damaged or "" for one in kept if one.damaged}
     if damaged:
-        slips = {one.name: f"{one.damaged:,}, such as {statistics.text_types[one.name].damaged}" for one in damaged}
         _warn(
             ReadingWarning,
-            f"not all texts are numbers in {reasons(slips)}: these are read as values never seen. To read all as "
+            f"not all texts are numbers in {reasons(damaged)}: these are read as values never seen. To read all as "
             'categories: columns={name: "category"}.',
         )
     near = {learned.name: f"{learned.key.n_distinct:,} values" for learned in kept if learned.is_near_id}

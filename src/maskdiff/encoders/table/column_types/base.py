@@ -37,7 +37,7 @@ RESERVED = ("", "missing", "rare", "unseen")
 class Found:
     """What a column stands for, and what may be wrong with that, if two answers fit; `setting` names the other one.
 
-    `damaged` is one of the few texts that cannot be read, where there are any.
+    `damaged` says how many texts cannot be read and names one, where there are any.
     """
 
     column_type: ColumnType

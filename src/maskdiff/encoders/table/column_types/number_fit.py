@@ -218,8 +218,9 @@ class NumberFit(TextFit):
         column_type = self.column_type.written(writing.format, whole, writing.example)
         doubt = self._doubt(best, writing) if decimal is None else None
         marks = self._marks(writing) or ()
-        damaged = min(writing.unread.keys() - {*marks}, default=None)
-        return Found(column_type, doubt, marks, setting="decimal", damaged=damaged)
+        damaged = {text: count for text, count in writing.unread.items() if text not in marks}
+        counted = f"{sum(damaged.values()):,}, such as {min(damaged)}" if damaged else None
+        return Found(column_type, doubt, marks, setting="decimal", damaged=counted)
 
     def _doubt(self, best: list[Writing], writing: Writing) -> str | None:
         """Which texts could have been read otherwise, and how, None where there are none."""
