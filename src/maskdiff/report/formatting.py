@@ -88,12 +88,12 @@ def score(value: float) -> str:
 
 
 def p_value(p: float) -> str:
-    """Two significant digits, without an exponent.
+    """Two significant digits, below 0.0001 with an exponent.
 
-    >>> p_value(0.00049975), p_value(0.034), p_value(1.0)
-    ('0.0005', '0.034', '1')
+    >>> p_value(0.00049975), p_value(0.034), p_value(1.0), p_value(2.64e-11)
+    ('0.0005', '0.034', '1', '2.6e-11')
     """
-    return f"{float(f'{p:.2g}'):.12f}".rstrip("0").rstrip(".")
+    return f"{p:.2g}"
 
 
 def make_visible(text: str) -> str:
