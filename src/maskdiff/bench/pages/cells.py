@@ -161,7 +161,7 @@ def one_file(records: list[Record]) -> str:
 
 
 def mended_files(records: list[Record]) -> str:
-    """Files with errors that were not planted."""
+    """Files with errors that were not planted here."""
     if not records:
         return ""
     lines = []
@@ -169,10 +169,11 @@ def mended_files(records: list[Record]) -> str:
         n_cells, n_wrong = runs[0]["cells"]["n_cells"], runs[0]["cells"]["n_wrong"]
         lines.append([name, f"{n_wrong:,} of {n_cells:,}", NAMES.get(method, method), _ranked(runs)])
     return section(
-        "Real dirty files",
-        "Nothing is planted: a file with its own errors, and a copy in which people have mended them, which says what "
-        "was wrong. Otherwise as above. Hospital is the table of that name that studies of data cleaning use; in its "
-        "wrong cells letters are replaced by x.",
+        "Dirty files with a clean copy",
+        "Nothing is planted: a file with errors, and a copy without them that says what was wrong. Otherwise as above. "
+        "Hospital is the table of that name that studies of data cleaning use. In nearly all of its wrong cells "
+        "letters are replaced by x, so others have planted them; it shows how typos are found in a table of real "
+        "values.",
         command("maskdiff bench cells --sets dirty.csv --clean clean.csv --out results/more/cells.jsonl"),
         grid(["file", "wrong cells", "method", "average precision / among the k oddest"], lines),
         _reported(records),

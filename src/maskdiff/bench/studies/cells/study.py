@@ -65,7 +65,7 @@ class PlantedCells:
     def set_names(self, wanted: Iterable[str]) -> list[str]:
         """Each table with each share; a table that is named with a share is taken with this one alone."""
         if self.clean is not None:
-            return self._one_file(names_of_tables(wanted))
+            return self._dirty_file(names_of_tables(wanted))
         named = []
         for name in wanted:
             table, share = table_and_share(name)
@@ -74,7 +74,8 @@ class PlantedCells:
         return list(dict.fromkeys(named))
 
     @staticmethod
-    def _one_file(names: list[str]) -> list[str]:
+    def _dirty_file(names: list[str]) -> list[str]:
+        """The one file that a clean copy goes with."""
         if len(names) != 1 or not names[0].endswith(".csv"):
             raise SettingError(f"a clean copy goes with one CSV file of errors; got {', '.join(names)}.")
         return names
