@@ -49,9 +49,13 @@ class Visits:
         self.free, self.contexts = True, []
         self.listening: list[tuple[Any, str, Callable[[Any], Any]]] = []
 
-    def page(self, listeners: dict[str, Callable[[Any], Any]], **settings: Any) -> Any:
-        """A page with these settings and listeners, where nothing is shown yet."""
-        if self.free and settings.keys() <= {"viewport", *USUAL}:
+    def page(self, listeners: dict[str, Callable[[Any], Any]], *, remembers: bool = False, **settings: Any) -> Any:
+        """A page with these settings and listeners, where nothing is shown yet.
+
+        One that `remembers` has a store of its own: a busy browser empties that of the usual page, as `leave` asks,
+        later than it shows the next page.
+        """
+        if self.free and not remembers and settings.keys() <= {"viewport", *USUAL}:
             page, self.free = self.usual, False
             page.set_viewport_size(settings.pop("viewport", self.viewport))
             page.emulate_media(**{**USUAL, **settings})

@@ -35,7 +35,7 @@ def test_long_names_among_the_checks_fit_a_phone(visit: Any, checks: Path) -> No
 
 
 def test_the_theme_follows_the_system_until_the_reader_chooses(visit: Any, report: Path) -> None:
-    page = visit(report, color_scheme="dark")
+    page = visit(report, remembers=True, color_scheme="dark")
     background = "getComputedStyle(document.body).backgroundColor"
     dark = page.evaluate(background)
     assert page.inner_text("#theme") == "Light theme"

@@ -24,7 +24,7 @@ def saved(page: Any) -> list[dict[str, str]]:
 
 
 def test_marks_survive_a_reload_and_filter_the_list(visit: Any, report: Path) -> None:
-    page, n = visit(report), len(page_of(report).rows())
+    page, n = visit(report, remembers=True), len(page_of(report).rows())
     rows = column(page, "Row")
     for at in (0, 2):
         page.locator("[data-reviewed]").nth(at).check()
