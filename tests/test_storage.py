@@ -143,7 +143,7 @@ def test_a_file_with_any_damaged_byte_is_refused(model, nothing_built):
 
 def test_the_format_and_the_names_of_the_header_are_part_of_what_is_checked(model, nothing_built):
     content = model.read_bytes()
-    for word in (b'"format"', b'"digest"', b'"maskdiff"', b'"version"', b'"5"'):
+    for word in (b'"format"', b'"digest"', b'"maskdiff"', b'"version"', b'"6"'):
         assert content.count(word) == 1
         at = content.index(word) + 1
         for flipped in (1, 2, 4):
@@ -183,18 +183,18 @@ def test_somebody_elses_safetensors_file_is_refused(metadata, tmp_path, nothing_
         load(tmp_path / "theirs")
 
 
-@pytest.mark.parametrize("newer", ["6", "10"])
+@pytest.mark.parametrize("newer", ["7", "10"])
 def test_a_file_of_a_newer_format_is_refused_with_the_way_out(newer, model, nothing_built):
     header, tensors = parts_of(model)
     save_file(tensors, model, metadata=header | {"format": newer, "version": "9.8.7"})
-    with pytest.raises(ModelFileError, match=rf"maskdiff 9\.8\.7 in format {newer}; .* format 5\. Upgrade maskdiff"):
+    with pytest.raises(ModelFileError, match=rf"maskdiff 9\.8\.7 in format {newer}; .* format 6\. Upgrade maskdiff"):
         load(model)
 
 
 def test_a_file_of_the_first_format_is_refused_with_the_way_out(model, nothing_built):
     header, tensors = parts_of(model)
     save_file(tensors, model, metadata=header | {"format": "1", "version": "0.1.0"})
-    with pytest.raises(ModelFileError, match=r"in format 1, .* reads format 5\. Fit the detector again"):
+    with pytest.raises(ModelFileError, match=r"in format 1, .* reads format 6\. Fit the detector again"):
         load(model)
 
 

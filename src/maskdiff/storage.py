@@ -23,7 +23,7 @@ from maskdiff.io.outputs import FileContent, check_output
 from maskdiff.state import check, look_up
 from maskdiff.version import __version__
 
-FORMAT = 5
+FORMAT = 6
 # The longest header a safetensors file may have.
 _LONGEST_HEADER = 100_000_000
 # What can go wrong in a file that was altered and signed again, beside what is looked for.

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from maskdiff import TableDetector, load, save
+from maskdiff.codes.places import field_places
 from maskdiff.encoders.table.column_types import COLUMN_TYPES, ColumnType, NumericType
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.errors import ColumnTypeError, ModelFileError, SettingError
@@ -125,7 +126,8 @@ def test_objects_of_its_class_are_recognised(normal):
 def test_steps_between_ordered_levels_count_as_distance(normal):
     size = TableEncoder({"size": "size"}).fit(normal).schema_.fields[0]
     unordered = TableEncoder({"size": "category"}).fit(normal).schema_.fields[0]
-    assert size.typical_difference > 1 > unordered.typical_difference
+    assert len(field_places(size)[0]) == len(size.labels)
+    assert len(field_places(unordered)[0]) == 0
 
 
 def test_one_cell_that_does_not_fit_leaves_a_file_of_texts_as_categories(normal, tmp_path):

@@ -8,7 +8,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from maskdiff.codes import Codes, Field, Schema
+from maskdiff.codes import Codes, Field, Schema, schema_places
 from maskdiff.evidence import nearest_loops, nearest_rows
 from maskdiff.evidence.nearest_rows import NearestRows
 from maskdiff.masking import as_rows
@@ -77,28 +77,38 @@ def test_with_fewer_rows_than_neighbours_all_rows_are_neighbours(normal):
     np.testing.assert_allclose(found, slow, rtol=1e-6)
 
 
-def test_bins_differ_by_their_steps_and_by_all_of_them_from_what_is_missing_or_unseen():
+def spread(along: np.ndarray, column: np.ndarray) -> float:
+    """The root mean square difference between two of these rows that both have a place."""
+    lies = along[column[column < len(along)]]
+    return float(((lies[:, None] - lies[None]) ** 2).mean() ** 0.5)
+
+
+def apart(one: np.ndarray, other: np.ndarray, along: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """How far codes are apart that lie so, before they are weighted; `column` are those of the normal rows."""
+    inside = (one < len(along)) & (other < len(along))
+    between = np.abs(along[np.minimum(one, len(along) - 1)] - along[np.minimum(other, len(along) - 1)])
+    return np.where(inside, between, (one != other) * 6**0.5 * spread(along, column))
+
+
+def test_bins_differ_by_steps_and_by_numbers_and_from_what_is_missing_or_unseen_as_the_ends_of_even_numbers():
     values = np.random.default_rng(2).integers(0, 5, (80, 2))
     values[:5, 0] = values[:5, 1] = np.arange(5)
     counts = [tuple(np.bincount(column).tolist()) for column in values.T]
+    middles = (1.0, 2.0, 5.0, 90.0)
     fields = (
-        Field("age", "number", ("1", "2", "3", "4", "missing"), counts[0], ordered=True),
+        Field("age", "number", ("1", "2", "3", "4", "missing"), counts[0], ordered=True, middles=middles),
         Field("day", "date", ("a", "b", "c", "d", "e"), counts[1], ordered=True),
     )
     normal, new = Codes(values, Schema(fields)), np.array([[0, 4], [4, 0], [5, 5], [2, 2]])
-
-    def apart(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        steps = np.abs(one - other).astype(float)
-        for j, n in enumerate((4, 5)):
-            far = (one[..., j] >= n) | (other[..., j] >= n)
-            steps[..., j] = np.where(far & (one[..., j] != other[..., j]), n, steps[..., j])
-        return steps
-
-    among = apart(values[:, None], values[None])
-    weight = ((among**2).mean(axis=(0, 1))) ** -0.5
-    distance = (apart(new[:, None], values[None]) * weight).sum(axis=2)
+    steps, numbers = np.arange(4.0), np.array(middles)
+    half = steps / spread(steps, values[:, 0]) + numbers / spread(numbers, values[:, 0])
+    distance = np.zeros((4, 80))
+    for j, along in enumerate((half, np.arange(5.0))):
+        column = values[:, j]
+        among = apart(column[:, None], column[None], along, column)
+        distance += apart(new[:, j, None], column[None], along, column) / (among**2).mean() ** 0.5
     found = NearestRows(3).fit(normal).differences(Codes(new, normal.schema))
-    np.testing.assert_allclose(found.sum(axis=1), np.sort(distance, axis=1)[:, :3].mean(axis=1), rtol=1e-6)
+    np.testing.assert_allclose(found.sum(axis=1), np.sort(distance, axis=1)[:, :3].mean(axis=1), rtol=1e-5)
 
 
 def test_where_the_five_nearest_are_equally_far_from_all_rows_more_are_looked_at():
@@ -133,11 +143,11 @@ def test_of_rows_equally_far_and_of_equal_rows_as_many_count_as_there_are_neighb
     new = np.array(data.draw(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=4)))
     k = data.draw(st.integers(1, len(values)))
 
-    steps = np.abs(new[:, None, 0] - values[None, :, 0]).astype(float)
-    outside = np.maximum(new[:, None, 0], values[None, :, 0]) >= 3
-    steps[outside & (steps > 0)] = 3
-    weight = 1 / normal.schema.typical_difference
-    distance = steps * weight[0] + (new[:, None, 1] != values[None, :, 1]) * weight[1]
+    lies, unequal = schema_places(normal.schema)
+    place = [np.append(lies[0, :3], [np.nan, np.nan])[codes[:, 0]] for codes in (new, values)]
+    between = np.abs(place[0][:, None] - place[1][None])
+    between = np.where(np.isnan(between), (new[:, None, 0] != values[None, :, 0]) * unequal[0], between)
+    distance = between + (new[:, None, 1] != values[None, :, 1]) * unequal[1]
     found = NearestRows(k).fit(normal).differences(Codes(new, normal.schema)).sum(axis=1)
     np.testing.assert_allclose(found, np.sort(distance, axis=1)[:, :k].mean(axis=1), rtol=1e-5, atol=1e-6)
 

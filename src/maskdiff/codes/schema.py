@@ -30,7 +30,8 @@ class Field:
     `type` is the name of the column's type ("category", "number", "date", ...), or "token". `singletons` counts the
     raw values seen exactly once, before rare values were folded together. `ordered` says that the codes follow the
     order of what they stand for, as bins do, so that some codes are further apart than others. `n_marks` counts texts
-    that stand among numbers ("unknown"); their codes follow those in order.
+    that stand among numbers ("unknown"); their codes follow those in order. `middles` are the numbers in the middle of
+    the bins, where these are known.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Field:
     singletons: int = 0
     ordered: bool = False
     n_marks: int = 0
+    middles: tuple[float, ...] = ()
 
     @property
     def size(self) -> int:
@@ -71,24 +73,6 @@ class Field:
         """How many codes, from the first on, are in order: all but marks, *rare* and *missing*; 0 for categories."""
         apart = len({"rare", "missing"} & {*self.labels[-2 - self.n_marks :]}) + self.n_marks
         return self.size - apart if self.ordered else 0
-
-    @property
-    def typical_difference(self) -> float:
-        """Root mean square of the difference between two normal rows; where none differ, as if one row did.
-
-        Ordered codes differ by the number of steps between them, and by all steps from a missing value; categories
-        differ by one.
-
-        >>> Field("colour", "category", ("red", "blue"), (2, 2)).typical_difference ** 2
-        0.5000000000000001
-        >>> Field("age", "number", ("[0, 9]", "(9, 50]", "(50, 99]"), (2, 1, 2), ordered=True).typical_difference ** 2
-        1.6
-        """
-        share, n = np.array(self.counts) / sum(self.counts), self.n_ordered
-        place, part, whole = np.arange(n), share[:n], share[:n].sum()
-        among_bins = 2 * (whole * part @ place**2 - (part @ place) ** 2)
-        square = among_bins + 2 * whole * (1 - whole) * n**2 if n else 1 - (share**2).sum()
-        return float(np.sqrt(max(square, 1 / sum(self.counts))))
 
     def label(self, code: int) -> str:
         return self.labels[code] if code < self.size else "unseen"
@@ -124,11 +108,6 @@ class Schema:
     def news_is_usual(self) -> BoolArray:
         """In which fields most new rows hold a value never seen, as names and addresses are, shape (F,)."""
         return np.array([f.unseen_mass > _MOST for f in self.fields], np.bool_)
-
-    @cached_property
-    def typical_difference(self) -> FloatArray:
-        """How much two normal rows differ in each field, shape (F,)."""
-        return np.array([f.typical_difference for f in self.fields])
 
     @cached_property
     def two_rarest(self) -> NDArray[np.int64]:

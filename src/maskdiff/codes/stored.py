@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maskdiff.codes.places import schema_places
 from maskdiff.codes.schema import Field, Schema
 from maskdiff.state import check, fits
 
@@ -16,7 +17,7 @@ def check_schema(schema: Schema) -> Schema:
     check(len(schema) > 0, "it has no columns")
     for field in schema:
         _check_field(field)
-    derived = np.concatenate([schema.unseen_charge, 1 / schema.typical_difference])
+    derived = np.concatenate([schema.unseen_charge, schema_places(schema)[1]])
     check(np.isfinite(derived).all(), "the counts of its columns lead to numbers that are not finite")
     return schema
 

@@ -1,6 +1,7 @@
 """Where a row of a table differs from the normal rows nearest to it.
 
-B rows, N distinct normal rows, F fields, k neighbours, P positions (see reconstructors.layout).
+B rows, N distinct normal rows, F fields, O of them with an order, C places, k neighbours, P positions (see
+reconstructors.layout).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from maskdiff.codes import Codes, FloatArray, Schema
+from maskdiff.codes import Codes, FloatArray, Schema, schema_places
 from maskdiff.errors import SettingError
 from maskdiff.evidence.base import State
 from maskdiff.masking import RowBatch, as_rows
@@ -35,9 +36,9 @@ _FEW, _MORE = 5, 25
 class NearestRows:
     """The normal rows that differ least; equal rows are kept once, with their number.
 
-    Categories differ or do not, bins of numbers by the steps between them. A difference counts the more the less normal
-    rows differ there: it is divided by the root mean square of what two of them differ by. A value that was never seen
-    differs from every normal row's, in numbers by all steps, and by more the further it is beyond the numbers seen.
+    Categories differ or do not, bins of numbers by how far apart they are. A difference counts the more the less normal
+    rows differ there: it is divided by the root mean square of what two of them differ by (see `codes.places`). A value
+    that was never seen differs from every normal row's, and by more the further it is beyond the numbers seen.
     """
 
     k: int = _FEW
@@ -45,10 +46,10 @@ class NearestRows:
     codes_NF: Tensor = field(init=False, repr=False)
     counts_N: Tensor = field(init=False, repr=False)
     layout: Layout = field(init=False, repr=False)
-    weight_F: Tensor = field(init=False, repr=False)
-    n_ordered_F: Tensor = field(init=False, repr=False)
-    ordered_P: Tensor = field(init=False, repr=False)
-    _codes_FN: np.ndarray[Any, Any] | None = field(init=False, repr=False, default=None)
+    place_FC: Tensor = field(init=False, repr=False)
+    apart_F: Tensor = field(init=False, repr=False)
+    ordered_O: Tensor = field(init=False, repr=False)
+    _compacted: tuple[np.ndarray[Any, Any], ...] | None = field(init=False, repr=False, default=None)
 
     # Whether a CPU may use compiled loops.
     compiles: ClassVar[bool] = True
@@ -66,11 +67,10 @@ class NearestRows:
     def _over(self, reference: ReferenceRows, schema: Schema) -> Self:
         fitted, device = copy.copy(self), reference.codes_NF.device
         fitted.codes_NF, fitted.counts_N = reference.codes_NF, reference.counts_N
-        fitted._codes_FN = None
+        fitted._compacted = None
         fitted.layout = Layout(schema.sizes).to(device)
-        fitted.weight_F = torch.from_numpy(1 / schema.typical_difference).float().to(device)
-        fitted.n_ordered_F = torch.tensor([one.n_ordered for one in schema], device=device)
-        fitted.ordered_P = fitted.n_ordered_F[fitted.layout.field_P].nonzero().flatten()
+        fitted.place_FC, fitted.apart_F = (torch.from_numpy(one).float().to(device) for one in schema_places(schema))
+        fitted.ordered_O = (~fitted.place_FC[:, 0].isnan()).nonzero().flatten()
         return fitted
 
     def choose_k(self, normal: Codes) -> int:
@@ -137,14 +137,16 @@ class NearestRows:
         return place_Bk, torch.minimum(number_Bk, (self.k - before_Bk).clamp_min(0))
 
     def _places(self, rows: RowBatch) -> Tensor:
-        field_P, in_order = self.layout.field_P, self.ordered_P
-        agree_BP = self.layout.one_hot(rows.codes_BF)
+        field_P, apart_P = self.layout.field_P, self.apart_F[self.layout.field_P]
+        agree_BP = self.layout.one_hot(rows.codes_BF) * apart_P
+        place_P = self.place_FC[field_P, self.layout.code_P.clamp(max=self.place_FC.shape[1] - 1)]
+        in_order = (~place_P.isnan()).nonzero().flatten()
         if len(in_order):
-            n_ordered, codes = self.n_ordered_F[field_P[in_order]], rows.codes_BF[:, field_P[in_order]]
-            agree_BP[:, in_order] = n_ordered - _steps(codes, self.layout.code_P[in_order], n_ordered)
+            differ = (self._placed(rows.codes_BF)[:, field_P[in_order]] - place_P[in_order]).abs()
+            agree_BP[:, in_order] = (apart_P[in_order] - differ).nan_to_num(0.0)
         if rows.known_BF is not None:
             agree_BP *= rows.known_BF[:, field_P]
-        agree_BN = (agree_BP * self.weight_F[field_P]) @ self.layout.one_hot(self.codes_NF).T
+        agree_BN = agree_BP @ self.layout.one_hot(self.codes_NF).T
         return agree_BN.topk(min(self.k, len(self.counts_N)), dim=1).indices
 
     def _differences(self, rows: RowBatch) -> Tensor:
@@ -153,16 +155,19 @@ class NearestRows:
             return self._compiled_differences(rows, loops)
         place_Bk, number_Bk = self.nearest(rows)
         near_BkF, codes_B1F = self.codes_NF[place_Bk], rows.codes_BF.unsqueeze(1)
-        differ_BkF = (near_BkF != codes_B1F).float()
-        in_order = self.n_ordered_F.nonzero().flatten()
-        if len(in_order):
-            steps = _steps(codes_B1F[..., in_order], near_BkF[..., in_order], self.n_ordered_F[in_order])
-            differ_BkF[..., in_order] = steps
+        differ_BkF = (near_BkF != codes_B1F) * self.apart_F
+        if len(self.ordered_O):
+            between = (self._placed(near_BkF) - self._placed(codes_B1F)).abs()
+            differ_BkF = torch.where(between.isnan(), differ_BkF, between)
         if rows.known_BF is not None:
-            most_F = self.n_ordered_F.clamp_min(1).float()
-            differ_BkF = torch.where(rows.known_BF.unsqueeze(1), differ_BkF, most_F)
+            differ_BkF = torch.where(rows.known_BF.unsqueeze(1), differ_BkF, self.apart_F)
         share_Bk = number_Bk / number_Bk.sum(dim=1, keepdim=True)
-        return torch.einsum("bk,bkf->bf", share_Bk, differ_BkF) * self.weight_F
+        return torch.einsum("bk,bkf->bf", share_Bk, differ_BkF)
+
+    def _placed(self, codes: Tensor) -> Tensor:
+        """Where codes lie, (..., F); NaN for those that have no place."""
+        fields = torch.arange(len(self.place_FC), device=codes.device)
+        return self.place_FC[fields, codes.clamp(max=self.place_FC.shape[1] - 1)]
 
     # The same, compiled ----------------------------------------------------------------------------------------------
 
@@ -173,12 +178,14 @@ class NearestRows:
     def _compiled_places(self, rows: RowBatch, loops: Any) -> np.ndarray[Any, Any]:
         codes_BF, known_BF = self._compact(rows)
         place_Bk = np.empty((len(codes_BF), min(self.k, len(self.counts_N))), np.int64)
-        if self._codes_FN is None:
-            self._codes_FN = compact_codes(self.codes_NF.T, self.layout.sizes)
-        codes_FN, fields = self._codes_FN, (self.n_ordered_F.numpy(), self.weight_F.numpy())
+        if self._compacted is None:
+            codes_FN = compact_codes(self.codes_NF.T, self.layout.sizes)
+            lies_ON = self._placed(self.codes_NF).T[self.ordered_O].contiguous()
+            self._compacted = codes_FN, lies_ON.numpy(), self.ordered_O.numpy()
+        normal, fields = self._compacted, (self.place_FC.numpy(), self.apart_F.numpy())
 
         def find(run: slice) -> None:
-            loops.find_nearest(codes_FN, codes_BF[run], known_BF[run], *fields, place_Bk[run])
+            loops.find_nearest(*normal, codes_BF[run], known_BF[run], *fields, place_Bk[run])
 
         in_threads(find, len(codes_BF))
         return place_Bk
@@ -186,7 +193,7 @@ class NearestRows:
     def _compiled_differences(self, rows: RowBatch, loops: Any) -> Tensor:
         place_Bk, (codes_BF, known_BF) = self._compiled_places(rows, loops), self._compact(rows)
         total_BF, reference = np.zeros(codes_BF.shape), (self.codes_NF.numpy(), self.counts_N.numpy())
-        fields = self.n_ordered_F.numpy(), self.weight_F.numpy()
+        fields = self.place_FC.numpy(), self.apart_F.numpy()
 
         def add(run: slice) -> None:
             loops.add_differences(
@@ -204,9 +211,3 @@ class NearestRows:
 
 def _relative_deviation(distances: FloatArray) -> float:
     return float(distances.std() / max(distances.mean(), 1e-12))
-
-
-def _steps(codes: Tensor, other: Tensor, n_ordered: Tensor) -> Tensor:
-    """How many steps are between two codes of a field with an order; all of them from a code outside it."""
-    steps = torch.where(torch.maximum(codes, other) < n_ordered, (codes - other).abs(), n_ordered * (codes != other))
-    return steps.float()

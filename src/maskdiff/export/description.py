@@ -88,7 +88,7 @@ def described_sources(detector: TableDetector) -> tuple[dict[str, Any], Arrays]:
     for name, source in detector.evidence_.sources.items():
         if isinstance(source, NearestRows):
             plain[name], own = {"is": "nearest", "k": source.k}, _references(source)
-            own |= {"weight": source.weight_F.cpu().numpy(), "n_ordered": source.n_ordered_F.cpu().numpy()}
+            own |= {"places": source.place_FC.cpu().numpy(), "apart": source.apart_F.cpu().numpy()}
         elif isinstance(source, MaskedSurprise):
             plain[name], own = _surprise(source, len(detector.encoder_.schema_))
         else:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 _TIE = 1e-5
-FORMAT = 3
+FORMAT = 4
 
 
 @dataclass(frozen=True, eq=False)

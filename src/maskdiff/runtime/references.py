@@ -56,7 +56,8 @@ class NearestRows:
 
     def __init__(self, arrays: Mapping[str, np.ndarray], k: int) -> None:
         self.codes, self.counts, self.k = arrays["codes"].astype(np.int64), arrays["counts"].astype(np.int64), k
-        self.weight, self.n_ordered = arrays["weight"].astype(np.float64), arrays["n_ordered"]
+        self.places, self.apart = arrays["places"].astype(np.float64), arrays["apart"].astype(np.float64)
+        self._near_places = self._placed(self.codes)
 
     def differences(self, codes: np.ndarray, rows: Rows) -> np.ndarray:
         """What each cell adds, (B, F)."""
@@ -64,11 +65,15 @@ class NearestRows:
         return np.stack(parts) * (1 + rows.excess) if parts else np.empty(codes.shape)
 
     def _of_row(self, row: np.ndarray, known: np.ndarray) -> np.ndarray:
-        inside = np.maximum(self.codes, row) < self.n_ordered
-        steps = np.where(inside, np.abs(self.codes - row), self.n_ordered * (self.codes != row))
-        differ = np.where(self.n_ordered > 0, steps, self.codes != row)
-        differ = np.where(known, differ, np.maximum(self.n_ordered, 1)) * self.weight
+        between = np.abs(self._near_places - self._placed(row))
+        differ = np.where(np.isnan(between), (self.codes != row) * self.apart, between)
+        differ = np.where(known, differ, self.apart)
         nearest = np.argsort(differ.sum(axis=1), kind="stable")[: self.k]
         number = self.counts[nearest]
         number = np.minimum(number, np.maximum(self.k - (np.cumsum(number) - number), 0))
         return np.asarray((number / number.sum()) @ differ[nearest])
+
+    def _placed(self, codes: np.ndarray) -> np.ndarray:
+        """Where codes lie, (..., F); NaN for those that have no place."""
+        last = self.places.shape[1] - 1
+        return np.asarray(self.places[np.arange(len(self.places)), np.minimum(codes, last)])

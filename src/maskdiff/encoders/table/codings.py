@@ -107,6 +107,19 @@ class Bins:
     def size(self) -> int:
         return len(self.edges) + 1
 
+    @property
+    def middles(self) -> tuple[float, ...]:
+        """The number in the middle of each interval; none where the ends are open.
+
+        >>> from maskdiff.encoders.table.beyond import Tail
+        >>> Bins((2.0, 4.0), NumberRange(0.0, 10.0, Tail(1.0, 0.5), Tail(1.0, 0.5))).middles
+        (1.0, 3.0, 7.0)
+        """
+        if self.range is None:
+            return ()
+        ends = (self.range.low, *self.edges, self.range.high)
+        return tuple(left / 2 + right / 2 for left, right in pairwise(ends))
+
     def codes(self, column_type: NumericType, column: Column, unseen: int) -> NDArray[np.int64]:
         numbers = column_type.numbers(column)
         return self.codes_of_numbers(numbers, unseen)

@@ -181,7 +181,8 @@ def field_of(
     levels, numeric = isinstance(coding, Levels), isinstance(column_type, NumericType)
     ordered = column_type.ordered_levels if levels else True
     shown = "category" if levels and numeric else column_type.general
-    return Field(name, shown, tuple(labels), tuple(counts), once, ordered, n_marks)
+    middles = coding.middles if isinstance(coding, Bins) else ()
+    return Field(name, shown, tuple(labels), tuple(counts), once, ordered, n_marks, middles)
 
 
 def field_from(state: dict[str, Any], column_type: ColumnType, coding: Levels | Bins) -> Field:

@@ -53,7 +53,9 @@ def extended_column(coder: ColumnCoder, column: Column, max_categories: int, *, 
     counts[moved[:-1]] = coder.field.counts
     # The counts of the new cells need the codes, and the field wants counts: ones do until they are known.
     wider = replace(coder, coding=coding, has_missing=missing)
-    wider = replace(wider, field=replace(coder.field, labels=tuple(labels), counts=(1,) * len(labels)))
+    middles = coding.middles if isinstance(coding, Bins) else ()
+    field = replace(coder.field, labels=tuple(labels), counts=(1,) * len(labels), middles=middles)
+    wider = replace(wider, field=field)
     counts += np.bincount(wider.encode(column), minlength=len(labels) + 1)[:-1]
     field = replace(wider.field, counts=tuple(counts.tolist()), singletons=_singletons(coder, coding, counts))
     widened = isinstance(coding, Bins) and coding.range != coder.coding.range
