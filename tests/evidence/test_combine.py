@@ -176,3 +176,10 @@ def test_many_distinct_rows_are_compared_with_a_part_of_them():
     detector = Comparing().fit(rows)
     assert len(detector.evidence_.sources[NEIGHBOURS].codes_NF) <= 50
     assert len(detector.evidence_.sources[KERNEL].reconstructor.codes_NF) <= 50
+
+
+@pytest.mark.parametrize(("values", "weight"), [(2, 2.75), (40, 1.25)])
+def test_where_all_rows_repeat_the_kernel_counts_for_the_nearest_rows_too(values, weight):
+    rows = pd.DataFrame(np.random.default_rng(0).integers(0, values, (1700, 3)).astype(str)).rename(columns=str)
+    weights = {term.source: term.weight for term in Quick().fit(rows).evidence_.terms}
+    assert (weights[KERNEL], weights[NEIGHBOURS]) == (weight, 1.5)

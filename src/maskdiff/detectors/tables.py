@@ -34,6 +34,9 @@ from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor, Recon
 KERNEL, NEIGHBOURS = "kernel", "neighbours"
 # From fewer rows a network learns too little to count in full; kernel and nearest rows need not learn.
 _ROWS_TO_LEARN_FROM = 1000
+# How much the two count that compare rows. Where all rows repeat, the nearest are equal to every row and say nothing:
+# the kernel, which counts how often they do, then speaks for both.
+_KERNEL, _NEIGHBOURS = 1.25, 1.5
 # In a search three rounds judge each row: half the views of the whole grid say as much. A quarter is too few, since
 # the low levels then leave cells out.
 _VIEWS_TO_SEARCH = 8
@@ -50,8 +53,9 @@ class TableDetector(TableReading, CellReports, CellDetector):
     ----------
     reconstructor : "combined" (the network's mean surprise, its log-mean-exp, which a few odd cells raise, the kernel's
         surprise and the distance to the nearest normal rows, all in standard deviations of normal rows, on average;
-        the last two count 1.25 and 1.5 times, the network less where it learned from under 1,000 rows), "mlp" or
-        "kernel" alone, in nats, or any object with `log_prob` and `most_likely`: a `Reconstructor`.
+        the last two count 1.25 and 1.5 times, or the kernel for both where all rows repeat; the network less where it
+        learned from under 1,000 rows), "mlp" or "kernel" alone, in nats, or any object with `log_prob` and
+        `most_likely`: a `Reconstructor`.
     preset : None for the defaults, "paper" for the settings of the paper; `probes` and `aggregate` still win.
     probes : a `ProbeGrid`, or None for the one that goes with the reconstructor.
     objective : "reconstruction" (Eq. 8) or "diffusion" (Eq. 2), or an object that answers like them.
@@ -148,7 +152,7 @@ class TableDetector(TableReading, CellReports, CellDetector):
     trains_side_by_side = True
     # Rows are compared with at most this many distinct normal rows, or, in narrow tables, with so many that their codes
     # written out as ones and zeros come to this number.
-    most_compared, most_compared_bits = 5000, 1 << 21
+    most_compared, most_compared_bits = 20_000, 1 << 23
 
     def _read(self, X: Any) -> Any:
         return read_table(X)
@@ -201,20 +205,22 @@ class TableDetector(TableReading, CellReports, CellDetector):
         if not self._combines:
             return TableChoice(texts=texts)
         nearest = NearestRows().fit(self._compared(codes), device=self.torch_device())
-        return TableChoice(nearest.choose_k(held_out), texts)
+        nearest = nearest.with_k(nearest.choose_k(held_out))
+        return TableChoice(nearest.k, not nearest.differences(held_out).any(), texts)
 
     def _evidence(self, codes: Codes, choice: TableChoice) -> Evidence:
         alone = super()._evidence(codes, choice)
-        evidence = self._combined(alone, codes, choice.k) if self._combines else alone
+        evidence = self._combined(alone, codes, choice) if self._combines else alone
         return self._with_texts(evidence, codes, choice.texts, in_nats=not self._combines)
 
-    def _combined(self, alone: Evidence, codes: Codes, k: int) -> Evidence:
+    def _combined(self, alone: Evidence, codes: Codes, choice: TableChoice) -> Evidence:
         """The network's evidence, and that of the rows compared with."""
         trust = min(1.0, len(codes) / _ROWS_TO_LEARN_FROM)
         network = (replace(term, weight=trust) for term in (*alone.terms, EvidenceTerm(MAIN, "log_mean_exp")))
         # The network is read twice, and would outvote what errs elsewhere.
-        beside = (EvidenceTerm(KERNEL, "mean", weight=1.25), EvidenceTerm(NEIGHBOURS, "mean", weight=1.5))
-        return Evidence({**alone.sources, **self._references(codes, k)}, (*network, *beside))
+        kernel = _KERNEL + (_NEIGHBOURS if choice.all_repeat else 0)
+        beside = (EvidenceTerm(KERNEL, "mean", weight=kernel), EvidenceTerm(NEIGHBOURS, "mean", weight=_NEIGHBOURS))
+        return Evidence({**alone.sources, **self._references(codes, choice.k)}, (*network, *beside))
 
     def _gather(
         self, codes: Codes, tuning: Codes, callback: Callback | None, *, looks: bool = False

@@ -35,9 +35,13 @@ _CONTRADICTS = math.log(4)
 
 @dataclass(frozen=True, eq=False)
 class TableChoice:
-    """What rows that were not learned from decide: the number of nearest rows, and how texts are read."""
+    """What rows that were not learned from decide: the number of nearest rows, and how texts are read.
+
+    `all_repeat`: each of them is equal to all of its nearest rows.
+    """
 
     k: int = 0
+    all_repeat: bool = False
     texts: Mapping[str, TextChoice] = field(default_factory=dict)
 
 
