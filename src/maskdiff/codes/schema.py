@@ -109,6 +109,17 @@ class Schema:
         """In which fields most new rows hold a value never seen, as names and addresses are, shape (F,)."""
         return np.array([f.unseen_mass > _MOST for f in self.fields], np.bool_)
 
+    def shares_of(self, codes: IntArray) -> FloatArray:
+        """Which share of the normal rows holds each of these codes, (N, F); half a row for -1, a value never seen.
+
+        >>> Schema((Field("pet", "category", ("cat", "dog"), (3, 1)),)).shares_of(np.array([[0], [1], [-1]]))[:, 0]
+        array([0.75 , 0.25 , 0.125])
+        """
+        shares = np.empty(codes.shape)
+        for at, field in enumerate(self.fields):
+            shares[:, at] = np.array([*field.counts, 0.5])[codes[:, at]] / sum(field.counts)
+        return shares
+
     @cached_property
     def two_rarest(self) -> NDArray[np.int64]:
         """The codes of each field with the fewest normal rows, shape (2, F); the same twice where there is only one."""

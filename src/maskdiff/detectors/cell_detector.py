@@ -135,17 +135,21 @@ class CellDetector(TextEvidence, Detector):
         log_odds = self._with_text_odds(log_odds, codes, found.surprise)
         return CellVerdicts(none, log_odds if alarms.cells.asks else None, CellCalibration.of(none), np.inf)
 
-    def cell_log_odds(self, X: Any) -> tuple[FloatArray, IntArray]:
+    def cell_log_odds(self, X: Any) -> tuple[FloatArray, FloatArray, IntArray]:
         """How much likelier than each cell's own value another one was, in nats; no calibration is needed.
 
+        How much likelier the own value is in its column alone than given the rest of its row, in nats (-inf: a text).
         And the code of that value, -1 for one never seen and for texts, of which no two are alike; each (N, F).
         """
-        codes = self.encoder_.encode(X)
+        codes, cells = self.encoder_.encode(X), self._single_cells()
         values = np.where(codes.known, codes.values.astype(np.int64), -1)
-        values[:, list(codes.texts or ())] = -1
-        log_odds = self._single_cells().asked(codes)
+        texts = list(codes.texts or ())
+        values[:, texts] = -1
+        log_odds = cells.asked(codes)
         log_odds[self._expects_rare(codes, log_odds)] = 0.0
-        return self._with_text_odds(log_odds, codes), values
+        log_ratio = np.log(codes.schema.shares_of(values)) + cells.surprise(codes)
+        log_ratio[:, texts] = -np.inf
+        return self._with_text_odds(log_odds, codes), log_ratio, values
 
     def _expects_rare(self, codes: Codes, log_odds: FloatArray) -> BoolArray:
         """Where any of many rare values is likeliest, (N, F): no single one of them need be likelier than a cell's."""

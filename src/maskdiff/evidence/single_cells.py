@@ -7,6 +7,7 @@ for the value and for the column? N rows, F fields, G views.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Self
@@ -17,7 +18,7 @@ from torch import Tensor
 
 from maskdiff.codes import BoolArray, Codes, FloatArray
 from maskdiff.evidence.usual_values import UsualValues
-from maskdiff.masking import Schedule, as_rows
+from maskdiff.masking import MaskedViews, Schedule, as_rows
 from maskdiff.progress import Callback, Progress
 from maskdiff.reconstructors import Reconstructor, abilities
 from maskdiff.reconstructors.asked import log_odds_of
@@ -131,7 +132,18 @@ class SingleCells:
 
     def asked(self, codes: Codes, *, stage: str = "scoring", callback: Callback | None = None) -> FloatArray:
         """The same, whatever the reconstructor: one without `log_odds` is asked for its two answers."""
-        ask = log_odds_of(self.reconstructor)
+        return with_excess(self._answers(log_odds_of(self.reconstructor), codes, stage, callback), codes)
+
+    def surprise(self, codes: Codes) -> FloatArray:
+        """How surprising each cell's value is, given the rest of its row, in nats, (N, F); a number beyond the range
+        as much as the one that it is nearest to.
+        """
+        return self._answers(lambda views: -self.reconstructor.log_prob(views), codes, "scoring", None)
+
+    def _answers(
+        self, ask: Callable[[MaskedViews], Tensor], codes: Codes, stage: str, callback: Callback | None
+    ) -> FloatArray:
+        """What is answered about each cell, (N, F), where each is hidden in one view."""
         distinct, inverse, _ = codes.without_excess().distinct()
         charge_F = torch.from_numpy(codes.schema.unseen_charge).float().to(self.device)
         hidden_GF = self.hidden_views(distinct.values.shape[1])
@@ -140,11 +152,11 @@ class SingleCells:
 
         def ask_about(run: slice) -> None:
             rows = as_rows(distinct.take(run), device=self.device)
-            odds_BGF = ask(rows.views(hidden_GF.unsqueeze(0), rate.expand(1, len(hidden_GF))))
-            odds_BF = torch.where(hidden_GF, odds_BGF, 0.0).sum(dim=1)  # each cell is hidden in one view
+            answer_BGF = ask(rows.views(hidden_GF.unsqueeze(0), rate.expand(1, len(hidden_GF))))
+            nats_BF = torch.where(hidden_GF, answer_BGF, 0.0).sum(dim=1)  # each cell is hidden in one view
             if rows.known_BF is not None:  # the value that stands in for an unseen one is at least as likely
-                odds_BF = torch.where(rows.known_BF, odds_BF, torch.maximum(odds_BF, charge_F))
-            answer[run] = odds_BF.clamp_(0, -np.log(PROBABILITY_FLOOR)).double().cpu().numpy()
+                nats_BF = torch.where(rows.known_BF, nats_BF, torch.maximum(nats_BF, charge_F))
+            answer[run] = nats_BF.clamp_(0, -np.log(PROBABILITY_FLOOR)).double().cpu().numpy()
 
         def report(n_rows: int) -> None:
             if callback is not None:
@@ -156,7 +168,7 @@ class SingleCells:
             runs_in_threads(ask_about, runs_to_share(len(distinct), step), done=report)
         else:
             runs_in_order(ask_about, runs_of(len(distinct), step), done=report)
-        return with_excess(answer[inverse], codes)
+        return answer[inverse]
 
     def hidden_views(self, n_fields: int) -> Tensor:
         """Which cells each view hides, (G, F): one each, or in wide tables cells drawn by lot, every cell once."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskdiff.calibration import CellTail, beyond_usual, on_one_scale
+from maskdiff.calibration import CellTail, beyond_usual, drawn_to_common, on_one_scale
 from maskdiff.codes import IntArray, Schema
 from maskdiff.detectors.cell_alarms import CellVerdicts
 from maskdiff.detectors.cell_repairs import Repair
@@ -32,21 +32,22 @@ def judge_cells(
     A field that the model of a fold lacks is not odd in its rows.
     """
     shape, done = (len(cross_fit.fold), len(schema)), 0
-    log_odds, values = np.zeros(shape), np.full(shape, -1, np.int32)
+    log_odds, log_ratio, values = np.zeros(shape), np.full(shape, -np.inf), np.full(shape, -1, np.int32)
     for rows, fold in in_step(batches(), cross_fit.fold):
         for number, model in enumerate(_models(cross_fit)):
             places = np.flatnonzero(fold == number)
             if len(places):
-                odds, value = model.cell_log_odds(rows.take(places))
+                odds, ratio, value = model.cell_log_odds(rows.take(places))
                 theirs, here = _shared(model.encoder_.schema_, schema)
                 log_odds[done + places[:, None], here] = odds[:, theirs]
+                log_ratio[done + places[:, None], here] = ratio[:, theirs]
                 # Each model has codes of its own.
                 apart = np.where(value < 0, -1, value * len(cross_fit.models) + number)
                 values[done + places[:, None], here] = apart[:, theirs]
         done += len(fold)
         if callback is not None:
             callback(Progress("scoring cells", done, len(log_odds)))
-    oddness = on_one_scale(beyond_usual(log_odds, values))
+    oddness = on_one_scale(beyond_usual(drawn_to_common(log_odds, log_ratio), values))
     return CellVerdicts(oddness, log_odds, CellTail.of(oddness), float("inf"), cross_fit)
 
 
