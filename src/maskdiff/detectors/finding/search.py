@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 AUTO = "auto"
 # With fewer rows nobody can say what is usual.
 FEWEST_ROWS = 20
-# The folds of each round. Tables under so many rows need most of them to learn from; in larger ones fewer folds say as
-# much.
-_SMALL = 5000
+# The folds of each round. With at most so many rows models need most of them to learn from, and with more than that
+# still gain where trainings are quick, as those of tables are; in larger files fewer folds say as much.
+_SMALL, _SMALL_IF_QUICK = 1500, 4999
 _FOLDS_OF_SMALL, _FOLDS = (4, 4, 4), (2, 3, 3)
 # The share of the rows that each round does not learn from, unless more are thought to be odd.
 _ASIDE = (0.0, 0.3, 0.1)
@@ -164,7 +164,8 @@ def search(
     """Find the odd rows; `batches` gives them as `_read` does, already seen by `_look`."""
     n = len(ties.keys)
     _check_number(n)
-    numbers_of_folds = (_FOLDS_OF_SMALL if n < _SMALL else _FOLDS)[:most_rounds]
+    few_rows = n <= (_SMALL_IF_QUICK if detector.trains_side_by_side else _SMALL)
+    numbers_of_folds = (_FOLDS_OF_SMALL if few_rows else _FOLDS)[:most_rounds]
     sampled, outlying = _sample(n, options.most_learned, detector.seed), detector._outlying(batches)
     frequent = ties.frequent
     rounds: list[BoolArray] = []
