@@ -31,7 +31,7 @@ def drawn_to_common(log_odds: FloatArray, log_ratio: FloatArray) -> FloatArray:
     """
     drawn = np.empty(log_odds.shape)
     for field, odds_N in enumerate(log_odds.T):  # one column at a time: files may be large
-        more_N = np.exp(np.minimum(log_ratio[:, field], _LARGEST)) - 1.0
+        more_N = np.expm1(np.minimum(log_ratio[:, field], _LARGEST), dtype=np.float64)
         likelier_N = np.log1p(_share_drawn(odds_N, more_N) * np.maximum(more_N, 0.0))
         drawn[:, field] = np.maximum(odds_N - likelier_N, np.minimum(odds_N, 0.0))
     return drawn

@@ -22,6 +22,7 @@ from maskdiff import (
 )
 from maskdiff.detectors.finding.cross_fit import CrossFit, rows_chosen
 from maskdiff.detectors.finding.folds import cut_folds
+from maskdiff.detectors.finding.search import FindOptions, RowTies, search
 from maskdiff.errors import InputError, NoEvidenceWarning, SettingError, UnknownColumnError
 
 from ...conftest import make_connections
@@ -246,3 +247,23 @@ def test_texts_are_searched_too():
     assert findings.ranked().labels[0] == 45
     sums = np.bincount(findings.codes.row, weights=findings.contributions.sum(axis=1))
     np.testing.assert_allclose(sums, findings.anomaly_score)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "quick", "folds"), [(1500, False, [4, 4, 4]), (4999, True, [4, 4, 4]), (5000, True, [2, 3, 3])]
+)
+def test_small_files_are_cut_into_more_folds_and_larger_ones_too_where_trainings_are_quick(n_rows, quick, folds):
+    class Kernel(TableDetector):
+        trains_side_by_side = quick
+
+    counted = []
+
+    def learn(detector, batches, fold, learnable, **others):
+        counted.append(int(fold.max()) + 1)
+        return CrossFit.learn(detector, batches, fold, learnable, **others)
+
+    detector, table = Kernel("kernel", progress=False), TableDetector()._read(make_connections(n_rows, seed=1))
+    detector._look(lambda: [table], n_rows)
+    keys = np.arange(n_rows, dtype=np.uint64)
+    search(detector, lambda: [table], RowTies(keys), FindOptions(), learn_folds=learn)
+    assert counted == folds

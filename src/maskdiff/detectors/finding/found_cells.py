@@ -32,7 +32,7 @@ def judge_cells(
     A field that the model of a fold lacks is not odd in its rows.
     """
     shape, done = (len(cross_fit.fold), len(schema)), 0
-    log_odds, log_ratio, values = np.zeros(shape), np.full(shape, -np.inf), np.full(shape, -1, np.int32)
+    log_odds, log_ratio, values = np.zeros(shape), np.full(shape, -np.inf, np.float32), np.full(shape, -1, np.int32)
     for rows, fold in in_step(batches(), cross_fit.fold):
         for number, model in enumerate(_models(cross_fit)):
             places = np.flatnonzero(fold == number)
