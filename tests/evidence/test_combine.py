@@ -170,7 +170,7 @@ def test_a_number_far_beyond_the_normal_ones_is_an_anomaly_and_the_reason(combin
 
 def test_many_distinct_rows_are_compared_with_a_part_of_them():
     class Comparing(Quick):
-        most_compared, most_compared_bits = 50, 0
+        most_compared, most_compared_cells = 50, 0
 
     rows = pd.DataFrame(np.random.default_rng(0).integers(0, 4, (400, 14))).rename(columns=str)
     detector = Comparing().fit(rows)

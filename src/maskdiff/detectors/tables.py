@@ -150,9 +150,9 @@ class TableDetector(TableReading, CellReports, CellDetector):
 
     _encoder = TableEncoder
     trains_side_by_side = True
-    # Rows are compared with at most this many distinct normal rows, or, in narrow tables, with so many that their codes
-    # written out as ones and zeros come to this number.
-    most_compared, most_compared_bits = 20_000, 1 << 23
+    # Rows are compared with at most so many distinct normal rows, or with as many as have so many cells: to compare
+    # with more would take longer than all else.
+    most_compared, most_compared_cells = 5000, 1 << 19
 
     def _read(self, X: Any) -> Any:
         return read_table(X)
@@ -267,7 +267,7 @@ class TableDetector(TableReading, CellReports, CellDetector):
 
     def _compared(self, codes: Codes) -> Codes:
         """The rows to compare with: all, or a random part of them where too many are distinct."""
-        limit = max(self.most_compared, self.most_compared_bits // int(codes.schema.sizes.sum()))
+        limit = max(self.most_compared, self.most_compared_cells // len(codes.schema))
         order = np.random.default_rng(self.seed).permutation(len(codes))
         # Some rows are enough to see that too many are distinct; to sort millions takes long, and much memory.
         some = codes.take(order[: 4 * limit])
