@@ -195,8 +195,8 @@ def more_tables(records: list[Record], note: str) -> str:
         f'{number(seeds(records))} seeds, ROC / PR. "Plain bins" is the default with ten quantile bins and no tails; '
         'the forest and the neighbours "on numbers" see the numbers themselves. The tables were picked before '
         "anything was measured on them, and then used to choose how numbers are cut and how far apart they lie, how "
-        "much the network counts in small tables, how many nearest rows are looked at where rows repeat, and into how many "
-        f"parts a search cuts small tables. {_held_out(n)}".rstrip(),
+        "much the network counts in small tables, how many nearest rows are looked at where rows repeat, and into how "
+        f"many parts a search cuts small tables. {_held_out(n)}".rstrip(),
         command(
             "maskdiff bench more-tables --data DIR --out results/more/more-tables.jsonl",
             "maskdiff bench more-tables --data DIR --sets held_out --out results/more/more-tables.jsonl",
