@@ -7,7 +7,10 @@ row: a share of them is taken to be drawn from the column alone. N rows, F field
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from maskdiff.codes import FloatArray
 
@@ -19,7 +22,7 @@ _MOST_CELLS, _HALVINGS = 20_000, 40
 _LARGEST = 50.0
 
 
-def drawn_to_common(log_odds: FloatArray, log_ratio: FloatArray) -> FloatArray:
+def drawn_to_common(log_odds: FloatArray, log_ratio: NDArray[np.floating[Any]]) -> FloatArray:
     """The log odds against each cell's own value, (N, F), if some cells of each column are drawn from it alone.
 
     `log_ratio` says how much likelier the value is in its column alone than given the rest of its row, in nats.
