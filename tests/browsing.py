@@ -52,8 +52,8 @@ class Visits:
     def page(self, listeners: dict[str, Callable[[Any], Any]], *, remembers: bool = False, **settings: Any) -> Any:
         """A page with these settings and listeners, where nothing is shown yet.
 
-        One that `remembers` has a store of its own: a busy browser empties that of the usual page, as `leave` asks,
-        later than it shows the next page.
+        One that `remembers` has a store of its own: a busy browser may empty that of the usual page, as `leave` asks,
+        only after it has shown the next page.
         """
         if self.free and not remembers and settings.keys() <= {"viewport", *USUAL}:
             page, self.free = self.usual, False

@@ -150,8 +150,8 @@ class TableDetector(TableReading, CellReports, CellDetector):
 
     _encoder = TableEncoder
     trains_side_by_side = True
-    # Rows are compared with at most so many distinct normal rows, or with as many as have so many cells: to compare
-    # with more would take longer than all else.
+    # Rows are compared with at most so many distinct normal rows, or with as many as have so many cells, whichever is
+    # more: in narrow tables this takes little of the time, in wide ones more rows would take most of it.
     most_compared, most_compared_cells = 5000, 1 << 19
 
     def _read(self, X: Any) -> Any:
