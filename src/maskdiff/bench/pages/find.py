@@ -114,7 +114,7 @@ def find_page(records: RecordFolder) -> list[str]:
     return [
         "One file, and nobody knows which rows are normal: `maskdiff find`, the default, on whole tables without "
         f"labels; {number(seeds(whole))} {'seed' if seeds(whole) == 1 else 'seeds'}.",
-        command("maskdiff bench find --data DIR", "maskdiff bench find --part rates --methods all --seeds 40"),
+        command("maskdiff bench find --data DIR", "maskdiff bench find --part rates --methods ours --seeds 40"),
         f"Measured on {places(found)}.",
         records.note("find"),
         tables(whole) if whole else "",

@@ -1,9 +1,9 @@
 """One file, and nobody knows which rows are normal: whole tables without labels, and what a search promises.
 
-In the part `tables` every method is given all rows of a table, at most 40,000 of them, and scores the same rows. In the
-part `rates` a search goes through generated claims of which a known share is odd, "claims@5%": how many of the rows it
-reports are normal, and whether the number of odd rows is within the interval it gives. In the part `cost` a search is
-timed beside a plain fit and score of the same claims.
+In the part `tables` every method is given all rows of a table, at most 40,000 of them, and scores the same rows;
+tables of the KEEL repository are called "keel/NAME". In the part `rates` a search goes through generated claims of
+which a known share is odd, "claims@5%": how many of the rows it reports are normal, and whether the number of odd rows
+is within the interval it gives. In the part `cost` a search is timed beside a plain fit and score of the same claims.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 
 from maskdiff.bench.runs.measure import Record, Run, Split, failure, identity, measure, metrics
 from maskdiff.bench.runs.methods import METHODS, Method, chosen
-from maskdiff.bench.runs.sets import LabelledTable, load_set, table_names
+from maskdiff.bench.runs.sets import LabelledTable
+from maskdiff.bench.studies import more_tables
 from maskdiff.bench.studies.find_cost import cost_set, measure_cost
+from maskdiff.bench.studies.more_tables import either_table, with_keel
 from maskdiff.codes import FloatArray
 from maskdiff.datasets import make_claims
 from maskdiff.detectors import TableDetector
@@ -33,6 +35,8 @@ MOST_ROWS = 40_000
 SHARES = (0.0, 0.01, 0.05, 0.2)
 RATE_ROWS, RATE = 5000, 0.1
 PARTS = ("tables", "rates", "cost")
+# What sees numbers as they are; for KEEL's tables.
+ON_NUMBERS = ("iforest on numbers", "5 neighbours on numbers")
 
 
 class Finder:
@@ -97,6 +101,7 @@ COMPARED: dict[str, Method] = {
     "find": _find(),
     "fit and score": METHODS["default"],
     **{name: METHODS[name] for name in ("iforest", "copod", "ecod", "isotree", "hamming-knn")},
+    **{name: more_tables.COMPARED[name] for name in ON_NUMBERS},
 }
 RECONSTRUCTORS = {"find": "combined", "find, kernel": "kernel"}
 SEARCHES: dict[str, Method] = {name: _find(reconstructor) for name, reconstructor in RECONSTRUCTORS.items()}
@@ -104,10 +109,11 @@ SEARCHES: dict[str, Method] = {name: _find(reconstructor) for name, reconstructo
 
 @dataclass(frozen=True)
 class OneFile:
-    """Tables from the folder `data`, or generated claims."""
+    """Tables from the folder `data`, those of KEEL from the folder `keel`, or generated claims."""
 
     data: str | None = None
     part: str = "tables"
+    keel: str | None = None
     name: str = field(init=False, default="find")
     warm_up: int = 0
 
@@ -121,7 +127,7 @@ class OneFile:
             return [f"claims@{share:.0%}" for share in SHARES] if every else list(wanted)
         if self.part == "cost":
             return [cost_set()] if every else [cost_set(int(rows)) for rows in wanted]
-        return list(SETS) if every else table_names(wanted)
+        return list(SETS) if every else with_keel(wanted)
 
     def method_names(self, wanted: Iterable[str]) -> list[str]:
         if self.part != "tables":
@@ -131,7 +137,7 @@ class OneFile:
     def table(self, run: Run) -> LabelledTable:
         """All rows of a run, and their labels."""
         if self.part == "tables":
-            return cut_rows(load_set(run.set, self.data), MOST_ROWS)
+            return cut_rows(either_table(run.set, self.data, self.keel), MOST_ROWS)
         return claims_with(float(run.set.rpartition("@")[2].rstrip("%")) / 100, RATE_ROWS, run.seed)
 
     def method(self, run: Run) -> Method:

@@ -15,8 +15,8 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from maskdiff.bench.runs.measure import Record, Run, Split, failure, identity, metrics
-from maskdiff.bench.runs.sets import cut_table, load_set, table_names
-from maskdiff.bench.studies.more_tables import MoreTables
+from maskdiff.bench.runs.sets import cut_table
+from maskdiff.bench.studies.more_tables import either_table, with_keel
 from maskdiff.codes import Codes, FloatArray
 from maskdiff.detectors import MAIN, TableDetector
 from maskdiff.evidence import MaskedSurprise
@@ -63,18 +63,13 @@ class LevelChoice:
 
     def set_names(self, wanted: Iterable[str]) -> list[str]:
         """The tables meant; those of KEEL are called "keel/NAME"."""
-        wanted = list(wanted)
-        own = [name for name in wanted if not name.startswith("keel")]
-        others = [name.removeprefix("keel/").replace("keel", "all") for name in wanted if name.startswith("keel")]
-        return [*table_names(own), *(f"keel/{name}" for name in MoreTables(self.keel).set_names(others))]
+        return with_keel(wanted)
 
     def method_names(self, wanted: Iterable[str]) -> list[str]:
         return ["mlp"]
 
     def split(self, run: Run) -> Split:
-        if run.set.startswith("keel/"):
-            return MoreTables(self.keel).split(replace(run, set=run.set.removeprefix("keel/")))
-        return cut_table(load_set(run.set, self.data), run.seed)
+        return cut_table(either_table(run.set, self.data, self.keel), run.seed)
 
 
 def execute(run: Run, task: LevelChoice, device: str) -> Record:

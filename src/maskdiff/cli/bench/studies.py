@@ -24,6 +24,12 @@ EFFORTS = "results/more/efforts.jsonl"
 FIND = "results/more/find.jsonl"
 
 
+Keel = Annotated[
+    str | None, typer.Option(metavar="DIR", help="The folder with files of the KEEL repository, NAME.dat.")
+]
+EitherSets = Annotated[Names, typer.Option(metavar="NAMES", help="Tables, all, keel, or keel/NAME.")]
+
+
 def _study(task: str, out: str, text: str, *, seeds: int = 5, device: str = "auto") -> Callable[..., int]:
     """A command with the options of most studies; `task` is the class in `bench.studies` that it measures with."""
 
@@ -68,10 +74,8 @@ def more_tables(
 def level_choice(
     ctx: typer.Context,
     data: Data = None,
-    keel: Annotated[
-        str | None, typer.Option(metavar="DIR", help="The folder with files of the KEEL repository, NAME.dat.")
-    ] = None,
-    sets: Annotated[Names, typer.Option(metavar="NAMES", help="Tables, all, keel, or keel/NAME.")] = ["all"],  # noqa: B006
+    keel: Keel = None,
+    sets: EitherSets = ["all"],  # noqa: B006
     seeds: Seeds = 1,
     out: RecordFile = LEVEL_CHOICE,
     device: Device = "auto",
@@ -114,7 +118,8 @@ def cells(
 def find(
     ctx: typer.Context,
     data: Data = None,
-    sets: Sets = ["all"],  # noqa: B006
+    keel: Keel = None,
+    sets: EitherSets = ["all"],  # noqa: B006
     methods: Methods = ["all"],  # noqa: B006
     part: Annotated[
         str,
@@ -133,7 +138,7 @@ def find(
 
     runs = {"execute": study.execute_find, "outcome": study.outcome}
     settings: dict[str, Any] = {"seeds": range(seeds), "device": device, "jobs": jobs, **runs}
-    return measure(ctx.obj, study.OneFile(data, part), out, sets=sets, methods=methods, **settings)
+    return measure(ctx.obj, study.OneFile(data, part, keel), out, sets=sets, methods=methods, **settings)
 
 
 def efforts(
