@@ -183,3 +183,24 @@ def test_where_all_rows_repeat_the_kernel_counts_for_the_nearest_rows_too(values
     rows = pd.DataFrame(np.random.default_rng(0).integers(0, values, (1700, 3)).astype(str)).rename(columns=str)
     weights = {term.source: term.weight for term in Quick().fit(rows).evidence_.terms}
     assert (weights[KERNEL], weights[NEIGHBOURS]) == (weight, 1.5)
+
+
+@pytest.mark.parametrize(("copies", "sources"), [(1, {MAIN, NEIGHBOURS}), (100, {MAIN})])
+def test_a_search_asks_no_kernel_and_where_most_rows_repeat_the_network_alone(copies, sources):
+    """A hundred copies of most rows: these are equal to all of their 25 nearest, the others are not."""
+    distinct = pd.DataFrame(np.random.default_rng(0).integers(0, 40, (1500 // copies, 3)).astype(str))
+    others = pd.DataFrame(np.random.default_rng(1).integers(0, 40, (100, 3)).astype(str))
+    rows = pd.concat([*[distinct] * copies, others], ignore_index=True).rename(columns=str)
+    findings = maskdiff.find(rows, detector=Quick())
+    for model in findings.cross_fit.models:
+        assert set(model.evidence_.sources) == sources
+        read = [term.aggregate for term in model.evidence_.terms if term.source == MAIN]
+        assert read == (["mean"] if sources == {MAIN} else ["mean", "log_mean_exp"])
+    assert set(findings.detector.evidence_.sources) == {MAIN, KERNEL, NEIGHBOURS}
+
+
+def test_a_search_looks_at_25_neighbours_where_a_fit_looks_at_5():
+    rows = pd.DataFrame(np.random.default_rng(0).integers(0, 6, (600, 12)).astype(str)).rename(columns=str)
+    findings = maskdiff.find(rows, detector=Quick())
+    assert {model.evidence_.sources[NEIGHBOURS].k for model in findings.cross_fit.models} == {25}
+    assert findings.detector.evidence_.sources[NEIGHBOURS].k == 5

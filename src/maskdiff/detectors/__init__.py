@@ -2,11 +2,12 @@
 
 from maskdiff.detectors.base import Detector
 from maskdiff.detectors.cell_repairs import Repair
+from maskdiff.detectors.combined_evidence import KERNEL, NEIGHBOURS
 from maskdiff.detectors.finding.finder import find, repair
 from maskdiff.detectors.finding.findings import Findings
 from maskdiff.detectors.learning import MAIN
 from maskdiff.detectors.sequences import SequenceDetector
-from maskdiff.detectors.tables import KERNEL, NEIGHBOURS, TableDetector
+from maskdiff.detectors.tables import TableDetector
 from maskdiff.detectors.texts import TextDetector
 from maskdiff.detectors.tokens import TokenDetector
 from maskdiff.detectors.verdicts import TokenVerdicts, Verdicts

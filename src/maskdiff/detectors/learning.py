@@ -53,6 +53,8 @@ class Learner(Efforts, Updates, Configured):
 
     # Whether trainings are so small that each takes one thread, and several can go on at a time.
     trains_side_by_side = False
+    # Whether the rows to judge come from the same file as those learned from, odd ones among them.
+    in_search = False
 
     # Defined by each kind of data ------------------------------------------------------------------------------------
 
@@ -240,6 +242,7 @@ class Learner(Efforts, Updates, Configured):
 
     def begin_uncalibrated(self, batches: Batches, n_rows: int) -> UncalibratedRows:
         """Read these rows, seen by `_look`, to judge others by them; none is kept back to calibrate."""
+        self.in_search = True
         reconstructor, probes = self._resolve()
         self.probes_ = self._search_probes(probes)
         # A network shows a loss while it trains, even where nothing is tuned.

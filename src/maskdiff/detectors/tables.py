@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from maskdiff.cascade import ALARMS, RANKING, Effort, alarm_look, ranking_look
 from maskdiff.codes import Codes
 from maskdiff.detectors.cell_alarms import CellAlarms
 from maskdiff.detectors.cell_detector import CellDetector
 from maskdiff.detectors.cell_reports import CellReports
+from maskdiff.detectors.combined_evidence import KERNEL, NEIGHBOURS, CombinedEvidence
 from maskdiff.detectors.efforts import LearnedLooks
 from maskdiff.detectors.learning import MAIN
 from maskdiff.detectors.settings import Presets
@@ -24,27 +23,20 @@ from maskdiff.detectors.updating.stored_rows import StoredRows
 from maskdiff.encoders.table.encoder import TableEncoder
 from maskdiff.encoders.table.input import read_table
 from maskdiff.errors import SettingError
-from maskdiff.evidence import Evidence, EvidenceTerm, MaskedSurprise, NearestRows, Source
+from maskdiff.evidence import Evidence, MaskedSurprise
 from maskdiff.masking import Schedule
 from maskdiff.probes import PAPER_KERNEL_LEVELS, PAPER_LEVELS, ProbeGrid
 from maskdiff.progress import Callback
 from maskdiff.reconstructors import KernelReconstructor, MLPReconstructor, Reconstructor, abilities
 
-# The names of the sources of evidence beside the reconstructor.
-KERNEL, NEIGHBOURS = "kernel", "neighbours"
-# From fewer rows a network learns too little to count in full; kernel and nearest rows need not learn.
-_ROWS_TO_LEARN_FROM = 1000
-# How much the two count that compare rows. Where all rows repeat, the nearest are equal to every row and say nothing:
-# the kernel, which counts how often they do, then speaks for both.
-_KERNEL, _NEIGHBOURS = 1.25, 1.5
-# In a search three rounds judge each row: half the views of the whole grid say as much. A quarter is too few, since
+# In a search several rounds judge each row: half the views of the whole grid say as much. A quarter is too few, since
 # the low levels then leave cells out.
 _VIEWS_TO_SEARCH = 8
 # With fewer rows a fifth of them says too little.
 _FEWEST_TO_CROSS_FIT = 20
 
 
-class TableDetector(TableReading, CellReports, CellDetector):
+class TableDetector(TableReading, CellReports, CombinedEvidence, CellDetector):
     """Finds odd rows in a table, and the cells that make them odd.
 
     Trained on normal rows only: `fit(normal)`, then `anomaly_score`, `p_value`, `is_anomaly`, `explain`.
@@ -150,9 +142,7 @@ class TableDetector(TableReading, CellReports, CellDetector):
 
     _encoder = TableEncoder
     trains_side_by_side = True
-    # Rows are compared with at most so many distinct normal rows, or with as many as have so many cells, whichever is
-    # more: in narrow tables this takes little of the time, in wide ones more rows would take most of it.
-    most_compared, most_compared_cells = 5000, 1 << 19
+    _kernel_probes = _presets[None]["kernel"][1]
 
     def _read(self, X: Any) -> Any:
         return read_table(X)
@@ -204,23 +194,12 @@ class TableDetector(TableReading, CellReports, CellDetector):
         texts = self._choose_texts(codes, held_out)
         if not self._combines:
             return TableChoice(texts=texts)
-        nearest = NearestRows().fit(self._compared(codes), device=self.torch_device())
-        nearest = nearest.with_k(nearest.choose_k(held_out))
-        return TableChoice(nearest.k, not nearest.differences(held_out).any(), texts)
+        return replace(self._choose_nearest(codes, held_out), texts=texts)
 
     def _evidence(self, codes: Codes, choice: TableChoice) -> Evidence:
         alone = super()._evidence(codes, choice)
         evidence = self._combined(alone, codes, choice) if self._combines else alone
         return self._with_texts(evidence, codes, choice.texts, in_nats=not self._combines)
-
-    def _combined(self, alone: Evidence, codes: Codes, choice: TableChoice) -> Evidence:
-        """The network's evidence, and that of the rows compared with."""
-        trust = min(1.0, len(codes) / _ROWS_TO_LEARN_FROM)
-        network = (replace(term, weight=trust) for term in (*alone.terms, EvidenceTerm(MAIN, "log_mean_exp")))
-        # The network is read twice, and would outvote what errs elsewhere.
-        kernel = _KERNEL + (_NEIGHBOURS if choice.all_repeat else 0)
-        beside = (EvidenceTerm(KERNEL, "mean", weight=kernel), EvidenceTerm(NEIGHBOURS, "mean", weight=_NEIGHBOURS))
-        return Evidence({**alone.sources, **self._references(codes, choice.k)}, (*network, *beside))
 
     def _gather(
         self, codes: Codes, tuning: Codes, callback: Callback | None, *, looks: bool = False
@@ -240,40 +219,12 @@ class TableDetector(TableReading, CellReports, CellDetector):
         learned = self._learn_looks(evidence, tuning, scores) if looks else {}
         return self._comparing_with(evidence, codes, tuning, choice), learned
 
-    def _comparing_with(self, evidence: Evidence, codes: Codes, more: Codes, choice: TableChoice) -> Evidence:
-        if not self._combines:
-            return evidence
-        # Once they have decided what they are kept for, rows are worth more as references: small tables have few.
-        known = more.take(np.flatnonzero(more.known.all(axis=1)))
-        together = Codes(np.concatenate([codes.values, known.values]), codes.schema)
-        return replace(evidence, sources={**evidence.sources, **self._references(together, choice.k)})
-
     def _bare_looks(self, evidence: Evidence) -> dict[str, Evidence]:
         if self.preset is not None or not self._single_cells().asks:
             return {}
         schema = self.encoder_.schema_
         ranking = ranking_look(evidence, MAIN, (NEIGHBOURS, TEXTS), len(schema))
         return {ALARMS: alarm_look(evidence, NEIGHBOURS, schema)} | ({} if ranking is None else {RANKING: ranking})
-
-    def _references(self, codes: Codes, k: int) -> dict[str, Source]:
-        """The sources that compare a row with these."""
-        device, compared = self.torch_device(), self._compared(codes)
-        kernel, probes = KernelReconstructor(), self._presets[None]["kernel"][1]
-        voters = codes if len(codes.schema) <= kernel.free_up_to else compared
-        return {
-            KERNEL: self.masked_surprise(kernel.fit(voters, device=device), probes),
-            NEIGHBOURS: NearestRows(k).fit(compared, device=device),
-        }
-
-    def _compared(self, codes: Codes) -> Codes:
-        """The rows to compare with: all, or a random part of them where too many are distinct."""
-        limit = max(self.most_compared, self.most_compared_cells // len(codes.schema))
-        order = np.random.default_rng(self.seed).permutation(len(codes))
-        # Some rows are enough to see that too many are distinct; to sort millions takes long, and much memory.
-        some = codes.take(order[: 4 * limit])
-        if len(some.distinct()[0]) <= limit and (len(some) == len(codes) or len(codes.distinct()[0]) <= limit):
-            return codes
-        return codes.take(order[:limit])
 
     def _fits_on_texts(self) -> bool:
         return self.text_columns() is not None

@@ -37,11 +37,11 @@ _CONTRADICTS = math.log(4)
 class TableChoice:
     """What rows that were not learned from decide: the number of nearest rows, and how texts are read.
 
-    `all_repeat`: each of them is equal to all of its nearest rows.
+    `repeat`: each of them, in a search most of them, is equal to all of its nearest rows.
     """
 
     k: int = 0
-    all_repeat: bool = False
+    repeat: bool = False
     texts: Mapping[str, TextChoice] = field(default_factory=dict)
 
 

@@ -14,6 +14,8 @@ from maskdiff.detectors.finding.tail import LEAST_SCALE, OddEstimate, TailCounts
 _OUTLYING = 0.01
 # No number is rarer than this; and what a score adds where rows are equally rare.
 _RAREST, _TIE = 1e-12, 1e-6
+# How much the first round counts, whose models learned from the odd rows too.
+_FIRST_ROUND = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,21 +56,21 @@ class Judgement:
 
 
 def together(scores: Sequence[FloatArray]) -> FloatArray:
-    """The geometric mean of the rounds, each relative to its median, in the unit of the first round.
+    """The geometric mean of the rounds, each relative to its median, in the unit of the first, which counts half.
 
     Rounds that leave out many rows have higher scores, and more so in their tail; ratios are comparable.
 
-    >>> together([np.array([1.0, 2.0, 8.0]), np.array([2.0, 4.0, 64.0])]).round(3).tolist()
-    [1.0, 2.0, 16.0]
+    >>> together([np.array([1.0, 2.0, 8.0]), np.array([2.0, 4.0, 128.0])]).round(3).tolist()
+    [1.0, 2.0, 32.0]
     """
     if len(scores) == 1 or np.isnan(scores[0]).all():
         return scores[0]
     origins = [min(0.0, float(np.nanmin(score))) for score in scores]
     medians = [max(float(np.nanmedian(score)) - low, LEAST_SCALE) for score, low in zip(scores, origins, strict=True)]
-    ratios = np.zeros(len(scores[0]))
-    for score, low, median in zip(scores, origins, medians, strict=True):
-        ratios += np.log(np.maximum(score - low, LEAST_SCALE) / median)
-    mean: FloatArray = origins[0] + medians[0] * np.exp(ratios / len(scores))
+    weights, ratios = [_FIRST_ROUND] + [1.0] * (len(scores) - 1), np.zeros(len(scores[0]))
+    for score, low, median, weight in zip(scores, origins, medians, weights, strict=True):
+        ratios += weight * np.log(np.maximum(score - low, LEAST_SCALE) / median)
+    mean: FloatArray = origins[0] + medians[0] * np.exp(ratios / sum(weights))
     return mean
 
 

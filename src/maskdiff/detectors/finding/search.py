@@ -1,14 +1,15 @@
 """The search: every row judged by models that did not see it, in rounds that leave the oddest rows out of learning.
 
 An odd row that is learned from makes others like it look normal. The first round learns from all rows, the second from
-all but the oddest 30% of the first, the third from all but the oddest 10% of both. All rows are judged in every
-round, each by a model that did not learn from it, and folds are cut anew each time; a row's score is the mean of the
-rounds. No single round serves all tables: leaving out many finds odd rows that repeat, and makes normal rows with rare
-values odd. N rows.
+all but the oddest 30% of the first, the third and the fourth from all but the oddest 10% of those before. All rows are
+judged in every round, each by a model that did not learn from it; folds are cut anew each time, and networks begin with
+other weights. A row's score is the mean of the rounds, of which the first counts half. No single round serves all
+tables: leaving out many finds odd rows that repeat, and makes normal rows with rare values odd. N rows.
 """
 
 from __future__ import annotations
 
+import copy
 import warnings
 from dataclasses import dataclass
 from functools import partial
@@ -35,12 +36,14 @@ if TYPE_CHECKING:
 AUTO = "auto"
 # With fewer rows nobody can say what is usual.
 FEWEST_ROWS = 20
-# The folds of each round. With at most so many rows models need most of them to learn from, and with more than that
-# still gain where trainings are quick, as those of tables are; in larger files fewer folds say as much.
+# The folds of a round. With at most so many rows models need most of them to learn from, and with more than that still
+# gain where trainings are quick, as those of tables are; in larger files two folds say as much.
 _SMALL, _SMALL_IF_QUICK = 1500, 4999
-_FOLDS_OF_SMALL, _FOLDS = (4, 4, 4), (2, 3, 3)
+_FOLDS_OF_SMALL, _FOLDS = 4, 2
 # The share of the rows that each round does not learn from, unless more are thought to be odd.
-_ASIDE = (0.0, 0.3, 0.1)
+_ASIDE = (0.0, 0.3, 0.1, 0.1)
+# So many rounds are enough where trainings take long, as those of texts do.
+_ROUNDS_IF_SLOW = 3
 # From more rows nothing more is learned; those learned from are drawn at random.
 MOST_LEARNED = 200_000
 
@@ -164,20 +167,23 @@ def search(
     """Find the odd rows; `batches` gives them as `_read` does, already seen by `_look`."""
     n = len(ties.keys)
     _check_number(n)
-    few_rows = n <= (_SMALL_IF_QUICK if detector.trains_side_by_side else _SMALL)
-    numbers_of_folds = (_FOLDS_OF_SMALL if few_rows else _FOLDS)[:most_rounds]
+    quick = detector.trains_side_by_side
+    n_folds = _FOLDS_OF_SMALL if n <= (_SMALL_IF_QUICK if quick else _SMALL) else _FOLDS
+    shares = (_ASIDE if quick else _ASIDE[:_ROUNDS_IF_SLOW])[:most_rounds]
     sampled, outlying = _sample(n, options.most_learned, detector.seed), detector._outlying(batches)
     frequent = ties.frequent
     rounds: list[BoolArray] = []
     scores: list[FloatArray] = []
     judgement = Judgement.of([np.zeros(n)], 0.0)
-    for number, (n_folds, share) in enumerate(zip(numbers_of_folds, _ASIDE, strict=False), start=1):
+    for number, share in enumerate(shares, start=1):
         aside = oddest(judgement.alarm_score, _n_aside(judgement, share, options))
-        part = renamed(callback, f"round {number} of {len(numbers_of_folds)}: {{}}")
+        part = renamed(callback, f"round {number} of {len(shares)}: {{}}")
         rounds.append(aside)
-        fold = ties.folds(min(n_folds, n), detector.seed + number - 1)
+        of_round = copy.copy(detector)
+        of_round.seed = detector.seed + number - 1
+        fold = ties.folds(min(n_folds, n), of_round.seed)
         stores = None if checkpoints is None else partial(checkpoints.of, number)
-        cross_fit = learn_folds(detector, batches, fold, sampled & ~aside, callback=part, checkpoint=stores)
+        cross_fit = learn_folds(of_round, batches, fold, sampled & ~aside, callback=part, checkpoint=stores)
         if number == 1 or not detector.judges_cells:
             first_round = cross_fit
         scores.append(cross_fit.scores(batches, part))
