@@ -15,7 +15,8 @@ from maskdiff.codes import Codes, FloatArray
 from maskdiff.codes.hashes import Hashes
 from maskdiff.detectors.dismissals import Dismissals
 from maskdiff.detectors.efforts import Efforts, LearnedLooks
-from maskdiff.detectors.finding.search import AUTO, odd_rows
+from maskdiff.detectors.finding.cross_fit import rows_chosen
+from maskdiff.detectors.finding.search import odd_rows
 from maskdiff.detectors.fingerprint import Fingerprint
 from maskdiff.detectors.labelled_rows import normal_rows
 from maskdiff.detectors.settings import Configured
@@ -180,17 +181,16 @@ class Learner(Efforts, Updates, Configured):
         split = split_rows(n_rows, self.seed, tunes=self._tunes(reconstructor), leave_one_out=leave_one_out)
         if self.false_alarm_rate is not None:  # one that so few rows cannot promise is refused before the long part
             Calibration(np.zeros(len(split.calibration))).check_rate(self.false_alarm_rate)
-        codes, tuning, calibration = self._encode(batches, split)
-        alone = (tuning,) if leave_one_out else (tuning, calibration)
-        self.fingerprint_ = Fingerprint.of((codes, *alone), self.seed)
-        # Where nothing is tuned, a loss is still shown while a network trains; it decides nothing.
-        shown = tuning if len(split.tuning) else calibration
         with listening(self.progress) as callback:
-            if self.contamination == AUTO:
-                codes = codes.take(np.flatnonzero(~odd_rows(self, batches, n_rows, callback)[split.train]))
-            elif self.contamination:
-                self._model(reconstructor, codes, shown, callback)
-                codes = self._without_oddest(codes, callback)
+            if self.contamination:
+                # Rows that calibrate stay, so that no alarm rate is broken.
+                kept = split.kept(odd_rows(self, batches, n_rows, callback))
+                batches, split = rows_chosen(batches, kept), split.among(kept)
+            codes, tuning, calibration = self._encode(batches, split)
+            alone = (tuning,) if leave_one_out else (tuning, calibration)
+            self.fingerprint_ = Fingerprint.of((codes, *alone), self.seed)
+            # Where nothing is tuned, a loss is still shown while a network trains; it decides nothing.
+            shown = tuning if len(split.tuning) else calibration
             learned = self._model(reconstructor, codes, shown, callback, checkpoint, looks=self.effort != FULL)
             if not leave_one_out:
                 self.kept_ = rows_kept(self, codes, tuning, calibration)
@@ -305,8 +305,3 @@ class Learner(Efforts, Updates, Configured):
             callback=callback,
             **({} if checkpoint is None else {"checkpoint": checkpoint}),
         )
-
-    def _without_oddest(self, codes: Codes, callback: Callback | None) -> Codes:
-        """The rows without the share thought to be anomalies; rows that calibrate stay, so no alarm rate is broken."""
-        score = self.evidence_.weigh(codes, stage="leaving the oddest rows out", callback=callback).score
-        return codes.take(np.flatnonzero(score <= np.quantile(score, 1 - float(self.contamination))))

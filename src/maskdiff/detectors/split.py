@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maskdiff.codes import Codes
+from maskdiff.codes import BoolArray, Codes
 from maskdiff.errors import InputError
 
 # Rows to calibrate: a tenth, within these bounds, and never over a third.
@@ -38,6 +38,27 @@ class RowSplit:
         """Every row once: those to learn from, then those that tune, then those that calibrate alone."""
         alone = self.calibration[:0] if self.leave_one_out else self.calibration
         return np.concatenate([self.train, self.tuning, alone])
+
+    def kept(self, odd: BoolArray) -> BoolArray:
+        """All rows but those that are odd, shape (n,); whatever is odd among the rows that calibrate stays.
+
+        >>> split = RowSplit(np.array([0, 1, 4]), np.array([2]), np.array([3]))
+        >>> split.kept(np.array([True, False, False, True, False])).tolist()
+        [False, True, True, True, True]
+        """
+        kept = ~odd
+        kept[self.calibration] = True
+        return kept
+
+    def among(self, kept: BoolArray) -> RowSplit:
+        """The same split where only these of all rows are there, (n,).
+
+        >>> RowSplit(np.array([0, 1, 4]), np.array([2]), np.array([3])).among(np.arange(5) > 0).train.tolist()
+        [0, 3]
+        """
+        place = np.cumsum(kept) - 1
+        train, tuning, calibration = (place[rows[kept[rows]]] for rows in (self.train, self.tuning, self.calibration))
+        return RowSplit(train, tuning, calibration, self.leave_one_out)
 
     def cut(self, codes: Codes) -> tuple[Codes, Codes, Codes]:
         """Rows in this order, as those to learn from, those that tune and those that calibrate."""

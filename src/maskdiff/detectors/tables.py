@@ -58,9 +58,9 @@ class TableDetector(TableReading, CellReports, CombinedEvidence, CellDetector):
     encoder : a `TableEncoder` that sets bins, tails, the most categories and so on; it is copied, not fitted. None:
         `TableEncoder()`, or `TableEncoder(tails=0)` with the paper's settings. Its `columns` and those above are put
         together, and must not contradict each other.
-    contamination : the share of anomalies thought to be among the rows to learn from. A first model leaves that share
-        of the oddest rows out before a second one learns; 0: all rows are taken for normal; "auto": as many are left
-        out as stand out where each row is judged by a model that did not see it (see `fit_find`).
+    contamination : the share of anomalies thought to be among the rows to learn from. So many of the oddest rows, each
+        judged by models that did not see it (see `fit_find`), are left out of learning; "auto": as many as stand out;
+        0: all rows are taken for normal.
     leave_out_labelled : whether rows that `y` labels as anomalies are left out of `fit(X, y)`; False: `y` is ignored,
         and a warning says how many anomalies it names. Anomalies are True, 1 beside 0, or -1 beside 1.
     cross_fit_up_to : in tables of at most so many rows every row calibrates: of five models, each learned from four

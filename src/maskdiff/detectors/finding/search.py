@@ -161,7 +161,6 @@ def search(
     *,
     callback: Callback | None = None,
     checkpoints: Checkpoints | None = None,
-    most_rounds: int | None = None,
     learn_folds: LearnFolds = CrossFit.learn,
 ) -> Found:
     """Find the odd rows; `batches` gives them as `_read` does, already seen by `_look`."""
@@ -169,7 +168,7 @@ def search(
     _check_number(n)
     quick = detector.trains_side_by_side
     n_folds = _FOLDS_OF_SMALL if n <= (_SMALL_IF_QUICK if quick else _SMALL) else _FOLDS
-    shares = (_ASIDE if quick else _ASIDE[:_ROUNDS_IF_SLOW])[:most_rounds]
+    shares = _ASIDE if quick else _ASIDE[:_ROUNDS_IF_SLOW]
     sampled, outlying = _sample(n, options.most_learned, detector.seed), detector._outlying(batches)
     frequent = ties.frequent
     rounds: list[BoolArray] = []
@@ -194,17 +193,18 @@ def search(
 
 
 def odd_rows(detector: Any, batches: Batches, n_rows: int, callback: Callback | None) -> BoolArray:
-    """The rows that stand out among those to learn from, shape (N,), after two rounds; none where rows are few.
+    """The rows that `fit` does not learn from, shape (N,): those that `find` would leave out; none where rows are few.
 
-    No more than these: `fit` promises a false-alarm rate, and normal rows that are left out would be alarms.
+    They are as many of the oddest as the detector's `contamination` says. With "auto" they are those that stand out and
+    no more: `fit` promises a false-alarm rate, and normal rows that are left out would be alarms.
     """
     if n_rows < FEWEST_ROWS:
         return np.zeros(n_rows, np.bool_)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MaskdiffWarning)  # given once, by the model that is kept
         ties = RowTies(detector._row_keys(batches))
-    judgement = search(detector, batches, ties, FindOptions(), callback=callback, most_rounds=2).judgement
-    return oddest(judgement.alarm_score, judgement.odd.number)
+    options = FindOptions(contamination=detector.contamination)
+    return search(detector, batches, ties, options, callback=callback).left_out
 
 
 def _n_aside(judgement: Judgement, share: float, options: FindOptions) -> int:
