@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -50,6 +51,15 @@ def test_fit_says_the_same_to_machines(home, tmp_path):
     assert facts["threshold"] == detector.threshold()
     assert facts["calibration_rows"] == len(detector.calibration_)
     assert facts["columns"] == detector.encoder_.summary()
+
+
+def test_fit_says_how_many_odd_rows_it_left_out(home, tmp_path):
+    options = ("-o", tmp_path / "m", "--reconstructor", "kernel", "--contamination", "0.1")
+    facts = json.loads(call("fit", home / "normal.csv", *options, "--json").out)
+    assert 0 < facts["odd_rows_left_out"] <= 40
+    assert facts["rows"] + facts["odd_rows_left_out"] == 400
+    said = call("fit", home / "normal.csv", *options, "--force").out
+    assert re.search(rf"learned from {facts['rows']} rows .*; {facts['odd_rows_left_out']} odd rows left out", said)
 
 
 def test_fit_probes_as_asked_and_else_as_usual(home, tmp_path):

@@ -127,6 +127,7 @@ def _show(output: Output, summary: FitSummary, out: str, resumed_at: int | None,
         command="fit",
         model=out,
         rows=summary.rows,
+        odd_rows_left_out=summary.odd,
         columns=columns,
         false_alarm_rate=rate,
         threshold=threshold,
@@ -137,10 +138,11 @@ def _show(output: Output, summary: FitSummary, out: str, resumed_at: int | None,
         seconds=round(seconds, 3),
     )
     begun = "" if resumed_at is None else f" (training went on at step {resumed_at:,})"
+    odd = f"; {counted(summary.odd, 'odd row')} left out" if detector.contamination else ""
     output.say(
         *_column_table(columns, out),
         "",
-        f"learned from {counted(summary.rows, 'row')} of {printable(summary.source)} in {seconds:.1f} s{begun}",
+        f"learned from {counted(summary.rows, 'row')} of {printable(summary.source)} in {seconds:.1f} s{begun}{odd}",
         f"alarm above a score of {threshold:.4g}{or_one_cell(detector.cell_threshold())}: "
         f"at most {percent(rate)} of normal rows (calibrated on {counted(held_out, 'row')})",
         f"wrote {printable(out)}{_size(out)}",

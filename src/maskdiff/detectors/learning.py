@@ -56,6 +56,8 @@ class Learner(Efforts, Updates, Configured):
     trains_side_by_side = False
     # Whether the rows to judge come from the same file as those learned from, odd ones among them.
     in_search = False
+    # How many rows `contamination` left out of the last fit.
+    n_left_out_ = 0
 
     # Defined by each kind of data ------------------------------------------------------------------------------------
 
@@ -172,7 +174,7 @@ class Learner(Efforts, Updates, Configured):
         """Learn from these rows, read by `_read`, but for those that tune and those that calibrate."""
         self._check_settings()
         self._check_folders()
-        self.dismissals_, self.updates_, self.kept_ = Dismissals(), (), None
+        self.dismissals_, self.updates_, self.kept_, self.n_left_out_ = Dismissals(), (), None, 0
         n_rows = self._look(batches, n_rows)
         reconstructor, self.probes_ = self._resolve()
         leave_one_out = self._leaves_one_out(reconstructor)
@@ -185,7 +187,7 @@ class Learner(Efforts, Updates, Configured):
             if self.contamination:
                 # Rows that calibrate stay, so that no alarm rate is broken.
                 kept = split.kept(odd_rows(self, batches, n_rows, callback))
-                batches, split = rows_chosen(batches, kept), split.among(kept)
+                batches, split, self.n_left_out_ = rows_chosen(batches, kept), split.among(kept), int((~kept).sum())
             codes, tuning, calibration = self._encode(batches, split)
             alone = (tuning,) if leave_one_out else (tuning, calibration)
             self.fingerprint_ = Fingerprint.of((codes, *alone), self.seed)

@@ -28,12 +28,14 @@ NormalRows = NormalTableRows | NormalTokenRows
 class FitSummary:
     """A fitted detector, the file and the number of its rows that it learned from, and what was left out.
 
-    `empty` are the numbers of rows without a token, counted from 1.
+    `odd` is the number of the oddest rows, if these were not to be learned from, and `empty` are the numbers of rows
+    without a token, counted from 1.
     """
 
     detector: Detector
     source: str
     rows: int
+    odd: int = 0
     empty: list[int] = field(default_factory=list)
     skipped: SkippedLines = field(default_factory=SkippedLines)
 
@@ -107,7 +109,8 @@ def fit_summary(
     if checkpoint is not None:
         checkpoint.done()
     empty = fitted.empty_rows_.tolist() if isinstance(fitted, TokenDetector) else []
-    return FitSummary(fitted, file.name, normal.n_rows or 0, empty, file.skipped)
+    odd = fitted.n_left_out_
+    return FitSummary(fitted, file.name, (normal.n_rows or 0) - odd, odd, empty, file.skipped)
 
 
 @contextmanager
