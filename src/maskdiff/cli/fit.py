@@ -138,7 +138,7 @@ def _show(output: Output, summary: FitSummary, out: str, resumed_at: int | None,
         seconds=round(seconds, 3),
     )
     begun = "" if resumed_at is None else f" (training went on at step {resumed_at:,})"
-    odd = f"; {counted(summary.odd, 'odd row')} left out" if detector.contamination else ""
+    odd = "" if summary.odd is None else f"; {counted(summary.odd, 'odd row')} left out"
     output.say(
         *_column_table(columns, out),
         "",

@@ -28,14 +28,14 @@ NormalRows = NormalTableRows | NormalTokenRows
 class FitSummary:
     """A fitted detector, the file and the number of its rows that it learned from, and what was left out.
 
-    `odd` is the number of the oddest rows, if these were not to be learned from, and `empty` are the numbers of rows
-    without a token, counted from 1.
+    `odd` is the number of odd rows left out, where any were to be (None also where workers of a cluster learned), and
+    `empty` are the numbers of rows without a token, counted from 1.
     """
 
     detector: Detector
     source: str
     rows: int
-    odd: int = 0
+    odd: int | None = None
     empty: list[int] = field(default_factory=list)
     skipped: SkippedLines = field(default_factory=SkippedLines)
 
@@ -109,8 +109,8 @@ def fit_summary(
     if checkpoint is not None:
         checkpoint.done()
     empty = fitted.empty_rows_.tolist() if isinstance(fitted, TokenDetector) else []
-    odd = fitted.n_left_out_
-    return FitSummary(fitted, file.name, (normal.n_rows or 0) - odd, odd, empty, file.skipped)
+    odd, n_rows = fitted.n_left_out_ if fitted.contamination else None, normal.n_rows or 0
+    return FitSummary(fitted, file.name, n_rows - (odd or 0), odd, empty, file.skipped)
 
 
 @contextmanager
