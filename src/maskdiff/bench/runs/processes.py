@@ -50,10 +50,12 @@ def in_processes(
             for finished in as_completed(waiting):
                 yield finished.result()
         finally:
+            # Who stops in the middle does not wait; idle processes that are not waited for leave a warning behind.
+            ended = all(future.done() for future in waiting)
             for future in waiting:
                 future.cancel()
             while not idle.empty():
-                idle.get().shutdown(wait=False, cancel_futures=True)
+                idle.get().shutdown(wait=ended, cancel_futures=True)
 
 
 def _process(jobs: int) -> ProcessPoolExecutor:
