@@ -35,10 +35,10 @@ def contamination_auto(records: list[Record]) -> str:
     return section(
         "Contamination, as rows are left out now",
         "The default as it is now; given the share; and where the scores decide which rows are left out, "
-        f'`TableDetector(contamination="auto")`; {number(n_seeds)} {"seed" if n_seeds == 1 else "seeds"}, on '
-        f"{places(records)}. Half of what anomalies cost was to be won back without being told how many they are. It is "
-        "not: [what was tried](tried.md#anomalies-among-the-rows-to-learn-from). The command measures more than is "
-        "shown here.",
+        f'`TableDetector(contamination="auto")`, which was not run on census; {number(n_seeds)} '
+        f"{'seed' if n_seeds == 1 else 'seeds'}, on {places(records)}. Half of what anomalies cost was to be won back "
+        "without being told how many they are. It is not: [what was tried]"
+        "(tried.md#anomalies-among-the-rows-to-learn-from). The command measures more than is shown here.",
         command("maskdiff bench contamination --data DIR --seeds 1 --out results/more/contamination-auto.jsonl"),
         _contaminated(records),
     )
@@ -55,13 +55,15 @@ def _contaminated(records: list[Record]) -> str:
     for title, of in [*((name, [name]) for name in names), (f"mean of {len(complete)}", complete)]:
         for method in methods:
             part = table[table["table"].isin(of) & (table["method"] == method)]
-            lines.append([title, SHOWN.get(method, method), *_by_share(part, shares)])
+            lines.append([title, SHOWN.get(method, method), *_by_share(part, shares, len(of))])
     return grid(["set", "detector", *(f"{share:.0%}" for share in shares)], lines)
 
 
-def _by_share(table: pd.DataFrame, shares: list[float]) -> list[str]:
-    found = table.groupby("share")[["roc_auc", "pr_auc"]].mean()
-    return [pair(*found.loc[share]) if share in found.index else "" for share in shares]
+def _by_share(table: pd.DataFrame, shares: list[float], n_tables: int) -> list[str]:
+    """ROC / PR by share, where all of so many tables were run with it."""
+    by_share = table.groupby("share")
+    found, n_found = by_share[["roc_auc", "pr_auc"]].mean(), by_share["table"].nunique()
+    return [pair(*found.loc[share]) if n_found.get(share) == n_tables else "" for share in shares]
 
 
 def _alarms_when_contaminated(records: list[Record]) -> str:
