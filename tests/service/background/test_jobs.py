@@ -25,7 +25,7 @@ ENDLESS = {"reconstructor": "mlp", "steps": 10_000_000}
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    rows = make_connections(300, seed=5)
+    rows = make_connections(300, seed=2)
     rows.loc[[17, 40], "service"] = ["gopher", "dns"]
     rows.loc[[17, 40], "bytes"] = [90_000, 99_000]
     rows["day"] = [f"2024-{1 + at % 12:02d}-{1 + at % 28:02d}" for at in range(300)]
