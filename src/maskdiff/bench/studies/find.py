@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from maskdiff.bench.runs.measure import Record, Run, Split, failure, identity, measure, metrics
 from maskdiff.bench.runs.methods import METHODS, Method, chosen
 from maskdiff.bench.runs.sets import LabelledTable
-from maskdiff.bench.studies import more_tables
 from maskdiff.bench.studies.find_cost import cost_set, measure_cost
 from maskdiff.bench.studies.more_tables import either_table, with_keel
 from maskdiff.codes import FloatArray
@@ -35,8 +34,6 @@ MOST_ROWS = 40_000
 SHARES = (0.0, 0.01, 0.05, 0.2)
 RATE_ROWS, RATE = 5000, 0.1
 PARTS = ("tables", "rates", "cost")
-# What sees numbers as they are; for KEEL's tables.
-ON_NUMBERS = ("iforest on numbers", "5 neighbours on numbers")
 
 
 class Finder:
@@ -101,7 +98,6 @@ COMPARED: dict[str, Method] = {
     "find": _find(),
     "fit and score": METHODS["default"],
     **{name: METHODS[name] for name in ("iforest", "copod", "ecod", "isotree", "hamming-knn")},
-    **{name: more_tables.COMPARED[name] for name in ON_NUMBERS},
 }
 RECONSTRUCTORS = {"find": "combined", "find, kernel": "kernel"}
 SEARCHES: dict[str, Method] = {name: _find(reconstructor) for name, reconstructor in RECONSTRUCTORS.items()}

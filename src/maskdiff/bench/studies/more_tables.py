@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -71,7 +71,7 @@ def keel_table(name: str, data: str | None) -> LabelledTable:
     return _load(name, data)
 
 
-def with_keel(wanted: Iterable[str], own: Callable[[Iterable[str]], list[str]] = table_names) -> list[str]:
+def with_keel(wanted: Iterable[str]) -> list[str]:
     """The tables meant, of the benchmark's and of KEEL's, which begin with "keel/"; "keel" stands for "keel/all".
 
     >>> with_keel(["u2r", "keel/titanic"])
@@ -79,7 +79,7 @@ def with_keel(wanted: Iterable[str], own: Callable[[Iterable[str]], list[str]] =
     """
     names = list(wanted)
     keel = [name.removeprefix(KEEL) if name != "keel" else "all" for name in names if in_keel(name)]
-    return [*own([name for name in names if not in_keel(name)]), *(KEEL + name for name in keel_tables(keel))]
+    return [*table_names([name for name in names if not in_keel(name)]), *(KEEL + name for name in keel_tables(keel))]
 
 
 def either_table(name: str, data: str | None, keel: str | None) -> LabelledTable:
