@@ -91,6 +91,36 @@ def test_a_term_that_never_varies_over_normal_rows_is_scaled_by_how_many_there_w
     assert np.isfinite(scaled.weigh(codes).score).all()
 
 
+def planted(codes, factor, *aggregates):
+    """Evidence by one source, on the scale of these rows."""
+    terms = tuple(EvidenceTerm("a", aggregate, weight=1.0 + n) for n, aggregate in enumerate(aggregates))
+    return Evidence({"a": Planted(factor)}, terms).on_one_scale(codes)
+
+
+def test_on_a_common_scale_models_that_say_the_same_give_the_same_scores(codes):
+    few, others = codes.take(slice(0, 12)), codes.take(slice(12, 40))
+    models = [planted(rows, 2.0, "mean", "max") for rows in (few, others)]
+    apart, common = models, Evidence.on_common_scale(models)
+    assert not np.allclose(*(one.weigh(codes).score for one in apart))
+    np.testing.assert_allclose(*(one.weigh(codes).score for one in common))
+    deviations = [[term.scale for term in one.terms] for one in apart]
+    np.testing.assert_allclose([term.scale for term in common[0].terms], np.mean(deviations, axis=0))
+
+
+def test_a_common_scale_leaves_out_terms_that_not_all_models_have(codes):
+    models = [planted(codes, 2.0, "mean"), planted(codes, 2.0, "mean", "max")]
+    common = Evidence.on_common_scale(models)
+    assert [[term.aggregate for term in one.terms] for one in common] == [["mean"], ["mean"]]
+    for one in common:
+        assert deviation(one.weigh(codes).score) == pytest.approx(1.0)
+
+
+def test_models_in_nats_stay_in_nats_on_a_common_scale(codes):
+    models = [Evidence({"a": Planted(factor)}, (EvidenceTerm("a", "mean"),)) for factor in (1.0, 2.0)]
+    for one, same in zip(models, Evidence.on_common_scale(models), strict=True):
+        np.testing.assert_array_equal(one.weigh(codes).score, same.weigh(codes).score)
+
+
 class Quick(TableDetector):
     """The default with a small network, hardly trained."""
 

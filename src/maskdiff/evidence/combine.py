@@ -10,7 +10,7 @@ N rows, F fields, T terms.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -149,6 +149,33 @@ class Evidence:
             scales, shifts = deviations, [float(np.mean(means)) - mean for mean in means]
         terms = zip(self.terms, scales, shifts, strict=True)
         return replace(self, terms=tuple(replace(term, scale=scale, shift=shift) for term, scale, shift in terms))
+
+    @staticmethod
+    def on_common_scale(several: Sequence[Evidence]) -> list[Evidence]:
+        """The evidence of several models whose scores are compared: of each the terms that all have, on one scale.
+
+        A term is scaled by the mean of what it deviates by in each: by its own each model would score all rows higher
+        or lower than the others do.
+        """
+        shared = set.intersection(*({(term.source, term.aggregate) for term in one.terms} for one in several))
+        parts = [tuple(term for term in one.terms if (term.source, term.aggregate) in shared) for one in several]
+        scales, shifts = [], []
+        for same in zip(*parts, strict=True):
+            deviations = [term.scale * one._weight_of(term) for term, one in zip(same, several, strict=True)]
+            scales.append(float(np.mean(deviations)))
+            shifts.append(float(np.mean([term.shift for term in same])))
+        common = []
+        for one, kept in zip(several, parts, strict=True):
+            sources = {term.source: one.sources[term.source] for term in kept}
+            bare = replace(one, sources=sources, terms=kept)
+            terms = zip(kept, scales, shifts, strict=True)
+            scaled = tuple(replace(t, scale=by / bare._weight_of(t), shift=shift) for t, by, shift in terms)
+            common.append(replace(bare, terms=scaled))
+        return common
+
+    def _weight_of(self, term: EvidenceTerm) -> float:
+        """What part of the score a term is: all of it where its scale says what it deviates by."""
+        return 1.0 if self.softmax_weighted else term.weight / sum(each.weight for each in self.terms)
 
     def describe(self) -> list[str]:
         """The sources in words, in the order of the terms that read them."""

@@ -129,9 +129,24 @@ def test_scores_of_all_folds_are_on_one_scale():
     detector, table = TableDetector(small, progress=False), TableDetector()._read(rows)
     detector._look(lambda: [table], None)
     fold = cut_folds(np.arange(1200, dtype=np.uint64), 3, seed=0)
-    scores = CrossFit.learn(detector, lambda: [table], fold, np.ones(1200, bool)).scores(lambda: [table])
+    learned = CrossFit.learn(detector, lambda: [table], fold, np.ones(1200, bool))
+    scores = learned.on_one_scale().scores(lambda: [table])
     quantiles = np.array([np.quantile(scores[fold == k], [0.25, 0.5, 0.75, 0.9]) for k in range(3)])
     assert (np.ptp(quantiles, axis=0) < 0.35 * np.ptp(quantiles, axis=1).mean()).all()
+
+
+def test_no_fold_scores_higher_because_of_the_few_rows_that_put_its_model_on_a_scale(monkeypatch):
+    monkeypatch.setattr(Steps, "steps", lambda self, n_rows, batch_size: 40)
+    rows = make_connections(240, seed=3)
+    detector, table = TableDetector(progress=False, device="cpu"), TableDetector()._read(rows)
+    detector._look(lambda: [table], None)
+    fold = cut_folds(np.arange(240, dtype=np.uint64), 4, seed=0)
+    apart = CrossFit.learn(detector, lambda: [table], fold, np.ones(240, bool))
+    common = apart.on_one_scale()
+    assert len({tuple(term.scale for term in model.evidence_.terms) for model in apart.models}) == 4
+    assert len({tuple(term.scale for term in model.evidence_.terms) for model in common.models}) == 1
+    medians = [[np.median(one.scores(lambda: [table])[fold == k]) for k in range(4)] for one in (apart, common)]
+    assert np.ptp(medians[1]) < 0.7 * np.ptp(medians[0])
 
 
 @pytest.mark.parametrize("threads", [1, 2])

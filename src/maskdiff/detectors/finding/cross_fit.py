@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from maskdiff.codes import BoolArray, Codes, FloatArray, IntArray
 from maskdiff.detectors.split import in_step
 from maskdiff.errors import InputError, MaskdiffWarning
-from maskdiff.evidence import CellEvidence
+from maskdiff.evidence import CellEvidence, Evidence
 from maskdiff.progress import Callback, Progress, renamed
 from maskdiff.training.side_by_side import side_by_side
 
@@ -65,6 +65,14 @@ class CrossFit:
             for model, own, report in zip(models, rows, reports, strict=True):
                 model.end_uncalibrated(own, report)
         return cls(tuple(models), fold)
+
+    def on_one_scale(self) -> Self:
+        """The same with scores that can be compared: each model was put on a scale by few rows of its own."""
+        models = [copy.copy(model) for model in self.models]
+        evidences = Evidence.on_common_scale([model.evidence_ for model in models])
+        for model, evidence in zip(models, evidences, strict=True):
+            model.evidence_ = evidence
+        return replace(self, models=tuple(models))
 
     def scores(self, batches: Batches, callback: Callback | None = None) -> FloatArray:
         """The score of every row, by the model that did not see it, shape (N,)."""

@@ -182,7 +182,8 @@ def search(
         of_round.seed = detector.seed + number - 1
         fold = ties.folds(min(n_folds, n), of_round.seed)
         stores = None if checkpoints is None else partial(checkpoints.of, number)
-        cross_fit = learn_folds(of_round, batches, fold, sampled & ~aside, callback=part, checkpoint=stores)
+        learned = learn_folds(of_round, batches, fold, sampled & ~aside, callback=part, checkpoint=stores)
+        cross_fit = learned.on_one_scale()
         if number == 1 or not detector.judges_cells:
             first_round = cross_fit
         scores.append(cross_fit.scores(batches, part))
