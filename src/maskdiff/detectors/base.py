@@ -28,8 +28,8 @@ from maskdiff.explanations.shading import Piece
 from maskdiff.progress import Callback, listening
 
 if TYPE_CHECKING:
-    from maskdiff.detectors.finding.cross_fit import CrossFit
     from maskdiff.detectors.finding.findings import Findings
+    from maskdiff.detectors.finding.search import Found
 
 
 class Detector(OutlierMixin, Explaining, Feedback, ModelState):  # type: ignore[misc]
@@ -178,7 +178,7 @@ class Detector(OutlierMixin, Explaining, Feedback, ModelState):  # type: ignore[
         """What there is to say about single cells by a model that was not calibrated: here nothing."""
         return None
 
-    def _found_cells(self, cross_fit: CrossFit, batches: Batches, callback: Callback | None) -> CellVerdicts | None:
+    def _found_cells(self, found: Found, batches: Batches, callback: Callback | None) -> CellVerdicts | None:
         """What there is to say about all cells of the rows that were searched: of tokens nothing."""
         return None
 

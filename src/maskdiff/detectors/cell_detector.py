@@ -30,7 +30,7 @@ from maskdiff.reconstructors import abilities
 from maskdiff.state.tensors import Tensors
 
 if TYPE_CHECKING:
-    from maskdiff.detectors.finding.cross_fit import CrossFit
+    from maskdiff.detectors.finding.search import Found
 
 # What is usual for values is learned from at most so many rows.
 MOST_USUAL = 5000
@@ -160,10 +160,10 @@ class CellDetector(TextEvidence, Detector):
         any_rare[row, field] = expected == rare_F[field]
         return any_rare
 
-    def _found_cells(self, cross_fit: CrossFit, batches: Batches, callback: Callback | None) -> CellVerdicts:
+    def _found_cells(self, found: Found, batches: Batches, callback: Callback | None) -> CellVerdicts:
         from maskdiff.detectors.finding.found_cells import judge_cells
 
-        return judge_cells(cross_fit, batches, self.encoder_.schema_, callback)
+        return judge_cells(found.first_round, batches, self.encoder_.schema_, callback, frequent=found.frequent)
 
     def cell_threshold(self, false_alarm_rate: float | None = None) -> float | None:
         """How odd one cell must be to make its row an alarm by itself at this rate; None where no cell can."""

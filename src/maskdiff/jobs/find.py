@@ -108,7 +108,7 @@ def find_file(
             for batch in written.ranked(file.reading.batch_rows(len(written.schema))):
                 write(batch)
         if output.cells is not None:
-            cells = fitted._found_cells(found.first_round, batches, callback)
+            cells = fitted._found_cells(found, batches, callback)
             assert cells is not None
             listed, counts = list_cells(written, cells, options.false_discovery_rate)
             with open_writer(output.cells, listed.schema, written_like(file, output.cells, of_cells)) as write:

@@ -1,7 +1,7 @@
 """One dirty table is all there is: its wrong cells are listed and repaired by models that did not see their rows."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -9,6 +9,7 @@ import pytest
 
 import maskdiff
 from maskdiff import MLPReconstructor, Steps, Training
+from maskdiff.detectors.finding.found_cells import judge_cells
 from maskdiff.errors import SettingError
 
 from ...wrong_cells import OTHER_OFFICE, make_contracts
@@ -75,6 +76,35 @@ def test_hardly_a_number_is_listed_where_all_are_fine():
     rows = make_contracts(400, 1)
     cells = maskdiff.find(rows, detector=maskdiff.TableDetector("kernel", progress=False)).odd_cells(rows)
     assert len(cells) <= 3
+
+
+def test_cells_of_frequent_rows_are_not_listed_and_count_as_before_for_the_others():
+    """All copies of a row are in one fold: who judges them may have met their values in other company only."""
+    rows = dirty_contracts()
+    found = findings().cells
+    assert found is not None
+    frequent = np.isin(np.arange(len(rows)), sorted(COLOURS))
+    batches = [maskdiff.TableDetector()._read(rows)]
+    judged = partial(judge_cells, found.judges, lambda: batches, findings().codes.schema)
+    without = replace(findings(), cells=judged(frequent=frequent)).odd_cells(rows)
+    with_them = replace(findings(), cells=judged()).odd_cells(rows)
+    assert set(with_them["row"]) >= COLOURS
+    assert not COLOURS & set(without["row"])
+    assert len(without)
+    both = without.merge(with_them, on=["row", "column"], validate="one_to_one")
+    assert len(both) == len(without)
+    np.testing.assert_array_equal(both["oddness_x"], both["oddness_y"])
+
+
+def test_a_search_lists_no_cell_of_a_row_with_many_copies():
+    rows = pd.DataFrame({"pet": ["cat", "dog"] * 300, "says": ["meow", "woof"] * 300, "age": range(600)})
+    rows["age"] %= 3
+    rows.loc[20:31, ["pet", "says", "age"]] = ["cat", "woof", 1]
+    rows.loc[40, "says"] = "woof"
+    network = MLPReconstructor(width=32, layers=2, training=Training(Steps(120)))
+    detector = maskdiff.TableDetector(network, probes=maskdiff.ProbeGrid((0.3,), 4), progress=False)
+    listed = maskdiff.find(rows, detector=detector).odd_cells(rows, 0.5)["row"].to_numpy()
+    assert not set(range(20, 32)) & set(listed)
 
 
 def test_rows_of_texts_have_no_cells_to_list():

@@ -91,7 +91,7 @@ def fit_find(
     found = fit_find_batches(detector, lambda: [rows], rows.n_rows, options, group=group, order=order)
     findings = findings_of(found, detector, rows, np.arange(rows.n_rows), pandas_index(X))
     with listening(detector.progress) as callback:
-        cells = detector._found_cells(found.first_round, lambda: [rows], callback)
+        cells = detector._found_cells(found, lambda: [rows], callback)
     return replace(findings, cells=cells)
 
 

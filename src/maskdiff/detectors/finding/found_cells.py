@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskdiff.calibration import CellTail, beyond_usual, drawn_to_common, on_one_scale
-from maskdiff.codes import IntArray, Schema
+from maskdiff.codes import BoolArray, IntArray, Schema
 from maskdiff.detectors.cell_alarms import CellVerdicts
 from maskdiff.detectors.cell_repairs import Repair
 from maskdiff.detectors.finding.cross_fit import CrossFit
@@ -25,11 +25,17 @@ if TYPE_CHECKING:
 
 
 def judge_cells(
-    cross_fit: CrossFit, batches: Batches, schema: Schema, callback: Callback | None = None
+    cross_fit: CrossFit,
+    batches: Batches,
+    schema: Schema,
+    callback: Callback | None = None,
+    *,
+    frequent: BoolArray | None = None,
 ) -> CellVerdicts:
     """What there is to say about all cells of a file, in the fields of this schema; the tail of the file calibrates.
 
-    A field that the model of a fold lacks is not odd in its rows.
+    A field that the model of a fold lacks is not odd in its rows. Nor is a cell of `frequent` rows, (N,): their copies
+    are all in one fold, so that the model that judges them may have met their values in other company only.
     """
     shape, done = (len(cross_fit.fold), len(schema)), 0
     log_odds, log_ratio, values = np.zeros(shape), np.full(shape, -np.inf, np.float32), np.full(shape, -1, np.int32)
@@ -48,7 +54,10 @@ def judge_cells(
         if callback is not None:
             callback(Progress("scoring cells", done, len(log_odds)))
     oddness = on_one_scale(beyond_usual(drawn_to_common(log_odds, log_ratio), values))
-    return CellVerdicts(oddness, log_odds, CellTail.of(oddness), float("inf"), cross_fit)
+    tail = CellTail.of(oddness)
+    if frequent is not None:
+        oddness[frequent] = np.minimum(oddness[frequent], 0.0)
+    return CellVerdicts(oddness, log_odds, tail, float("inf"), cross_fit)
 
 
 def cell_table(cross_fit: CrossFit, X: Any, cells: ReportedCells, schema: Schema) -> Any:

@@ -106,8 +106,9 @@ class Found:
 
     `scores` are those of each round, and `rounds` the rows that each did not learn from. The rest is about all rounds
     together: see `Judgement`. `left_out` (N,) are the oddest rows, as many as are thought to be odd; `sampled` (N,) are
-    those that may be learned from. `cross_fit` has the models of the last round, `first_round` those that judge cells.
-    They learned from all rows: to a model that did not, what is extreme in the oddest ones would be unheard of.
+    those that may be learned from; `frequent` (N,) have so many copies that they are normal (None: rows of one group
+    are kept together, not equal ones). `cross_fit` has the models of the last round, `first_round` those that judge
+    cells. They learned from all rows: to a model that did not, what is extreme in the oddest ones would be unheard of.
     """
 
     cross_fit: CrossFit
@@ -118,6 +119,7 @@ class Found:
     is_anomaly: BoolArray
     left_out: BoolArray
     sampled: BoolArray
+    frequent: BoolArray | None
     options: FindOptions
 
     @property
@@ -190,7 +192,8 @@ def search(
         judgement = Judgement.of(scores, options.contamination, outlying, frequent)
     aside = oddest(judgement.alarm_score, judgement.odd.number)
     alarm = reported(judgement.p_value, options.false_discovery_rate)
-    return Found(cross_fit, first_round, tuple(scores), tuple(rounds), judgement, alarm, aside, sampled, options)
+    of_rounds = tuple(scores), tuple(rounds), judgement
+    return Found(cross_fit, first_round, *of_rounds, alarm, aside, sampled, frequent, options)
 
 
 def odd_rows(detector: Any, batches: Batches, n_rows: int, callback: Callback | None) -> BoolArray:
