@@ -10,7 +10,7 @@ N rows, F fields, T terms.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -141,14 +141,10 @@ class Evidence:
         # At least as if one row were off by one: so many rows cannot show less.
         deviations = [max(_deviation(score), 1 / max(len(score), 1)) for score in term_scores.T]
         means = [float(np.nanmean(score)) / by for score, by in zip(term_scores.T, deviations, strict=True)]
-        if not self.softmax_weighted:
-            whole = sum(term.weight for term in self.terms)
-            scales = [by * whole / term.weight for term, by in zip(self.terms, deviations, strict=True)]
-            shifts = [term.shift for term in self.terms]
-        else:
-            scales, shifts = deviations, [float(np.mean(means)) - mean for mean in means]
-        terms = zip(self.terms, scales, shifts, strict=True)
-        return replace(self, terms=tuple(replace(term, scale=scale, shift=shift) for term, scale, shift in terms))
+        shifts = [term.shift for term in self.terms]
+        if self.softmax_weighted:
+            shifts = [float(np.mean(means)) - mean for mean in means]
+        return self._deviating_by(deviations, shifts)
 
     @staticmethod
     def on_common_scale(several: Sequence[Evidence]) -> list[Evidence]:
@@ -158,23 +154,26 @@ class Evidence:
         or lower than the others do.
         """
         shared = set.intersection(*({(term.source, term.aggregate) for term in one.terms} for one in several))
-        parts = [tuple(term for term in one.terms if (term.source, term.aggregate) in shared) for one in several]
-        scales, shifts = [], []
-        for same in zip(*parts, strict=True):
-            deviations = [term.scale * one._weight_of(term) for term, one in zip(same, several, strict=True)]
-            scales.append(float(np.mean(deviations)))
+        kept = [one._only(shared) for one in several]
+        deviations, shifts = [], []
+        for same in zip(*(one.terms for one in kept), strict=True):
+            deviations.append(float(np.mean([t.scale * one._part_of(t) for t, one in zip(same, several, strict=True)])))
             shifts.append(float(np.mean([term.shift for term in same])))
-        common = []
-        for one, kept in zip(several, parts, strict=True):
-            sources = {term.source: one.sources[term.source] for term in kept}
-            bare = replace(one, sources=sources, terms=kept)
-            terms = zip(kept, scales, shifts, strict=True)
-            scaled = tuple(replace(t, scale=by / bare._weight_of(t), shift=shift) for t, by, shift in terms)
-            common.append(replace(bare, terms=scaled))
-        return common
+        return [one._deviating_by(deviations, shifts) for one in kept]
 
-    def _weight_of(self, term: EvidenceTerm) -> float:
-        """What part of the score a term is: all of it where its scale says what it deviates by."""
+    def _only(self, shared: Collection[tuple[str, str]]) -> Evidence:
+        """The same without terms whose source and aggregate are not among these."""
+        terms = tuple(term for term in self.terms if (term.source, term.aggregate) in shared)
+        return replace(self, sources={term.source: self.sources[term.source] for term in terms}, terms=terms)
+
+    def _deviating_by(self, deviations: Sequence[float], shifts: Sequence[float]) -> Evidence:
+        """The same where each term, which deviates by so much, counts as its part of the score, and is moved."""
+        terms = zip(self.terms, deviations, shifts, strict=True)
+        scaled = (replace(term, scale=by / self._part_of(term), shift=shift) for term, by, shift in terms)
+        return replace(self, terms=tuple(scaled))
+
+    def _part_of(self, term: EvidenceTerm) -> float:
+        """What part of the score a term is: all of it where terms are weighted by softmax."""
         return 1.0 if self.softmax_weighted else term.weight / sum(each.weight for each in self.terms)
 
     def describe(self) -> list[str]:

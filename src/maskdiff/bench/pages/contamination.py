@@ -35,7 +35,7 @@ def contamination_auto(records: list[Record]) -> str:
     return section(
         "Contamination, as rows are left out now",
         "The default as it is now; given the share; and where the scores decide which rows are left out, "
-        f'`TableDetector(contamination="auto")`, which was not run on census; {number(n_seeds)} '
+        f'`TableDetector(contamination="auto")`; what is empty was not run; {number(n_seeds)} '
         f"{'seed' if n_seeds == 1 else 'seeds'}, on {places(records)}. Half of what anomalies cost was to be won back "
         "without being told how many they are. It is not: [what was tried]"
         "(tried.md#anomalies-among-the-rows-to-learn-from). The command measures more than is shown here.",

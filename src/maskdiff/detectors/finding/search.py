@@ -192,8 +192,18 @@ def search(
         judgement = Judgement.of(scores, options.contamination, outlying, frequent)
     aside = oddest(judgement.alarm_score, judgement.odd.number)
     alarm = reported(judgement.p_value, options.false_discovery_rate)
-    of_rounds = tuple(scores), tuple(rounds), judgement
-    return Found(cross_fit, first_round, *of_rounds, alarm, aside, sampled, frequent, options)
+    return Found(
+        cross_fit,
+        first_round,
+        tuple(scores),
+        tuple(rounds),
+        judgement,
+        alarm,
+        aside,
+        sampled,
+        frequent,
+        options,
+    )
 
 
 def odd_rows(detector: Any, batches: Batches, n_rows: int, callback: Callback | None) -> BoolArray:
